@@ -1,0 +1,104 @@
+import type { Program } from '../core/program';
+import type { WeightStore } from '../loading/weights';
+import type { PackedCacheOptions } from './packed_cache';
+
+export type BackendName = 'reference' | 'cpu' | 'metal';
+
+/**
+ * 'exact': float32 activations and keys/values, weights as stored; equal to the reference up to summation order.
+ * 'fast': int8 activations for quantized weights, 16 bits where the model needs them, and float16 keys/values.
+ */
+export type Precision = 'exact' | 'fast';
+
+export interface CompileOptions {
+  readonly precision: Precision;
+  /** Size of the key/value pool, in blocks of the backend's `kvBlockSize` tokens shared by all layers. */
+  readonly kvBlocks: number;
+  /** Most tokens in one step. */
+  readonly maxTokens: number;
+  /** Most rows of logits in one step. */
+  readonly maxLogitRows: number;
+  /** Slots for recurrent state, for programs with state layers; default 1. */
+  readonly stateSlots?: number;
+  /** Compute threads; 0 = the backend decides. */
+  readonly threads: number;
+  /** Where weights are kept in the backend's own layout; default: they are made anew each time. */
+  readonly packed?: PackedCacheOptions;
+  /** Threads share the keys of one token when there are too few tokens for all; default true. */
+  readonly decodeAttentionKernel?: boolean;
+  /** Quantized weights become float32 when they are loaded; default false. */
+  readonly forceDequantized?: boolean;
+  /** For precision 'fast'; default: as few as the model bears. */
+  readonly activationBits?: ActivationBits;
+}
+
+/**
+ * One step over S sequences, T tokens in all. Rows [offsets[s], offsets[s+1]) belong to sequence s and stand at
+ * consecutive positions; the keys and values of earlier positions are in its blocks already.
+ */
+export interface StepBatch {
+  /** [T] token ids. */
+  readonly tokens: Int32Array;
+  /** [T] position of each token in its sequence. */
+  readonly positions: Int32Array;
+  /** [S + 1] */
+  readonly offsets: Int32Array;
+  /** [S * blocksPerSequence] block b of sequence s holds positions [b * kvBlockSize, (b + 1) * kvBlockSize). */
+  readonly blockTables: Int32Array;
+  readonly blocksPerSequence: number;
+  /** [R] rows of this step whose logits are returned, ascending. */
+  readonly logitRows: Int32Array;
+  /**
+   * [S] the slot that holds the recurrent state of each sequence; needed by programs with state layers. No two sequences
+   * of a step share one. A sequence at position 0 starts its slot anew; any other must go on exactly where the slot's
+   * last step ended, else the step fails with bad_request. A step that fails or is cancelled leaves its slots void.
+   */
+  readonly stateSlots?: Int32Array;
+}
+
+/** Bits of the integers to which activations are rounded for quantized weights: 8, or 16 as two products of 8. */
+export interface ActivationBits {
+  /** For what attention compares and mixes: queries, keys and values, whose errors its weights magnify. */
+  readonly attention: 8 | 16;
+  readonly others: 8 | 16;
+}
+
+/** A program bound to weights and memory. Steps run one at a time; the caller awaits one before the next. */
+export interface Executable {
+  /** Weight bytes read for one decoded token. */
+  readonly bytesPerToken: number;
+  readonly threads: number;
+  /** Null where nothing is rounded. */
+  readonly activationBits?: ActivationBits | null;
+  /** Logits, float32 [R, vocabSize], owned by the caller. Rejects with code 'cancelled' after `cancel`. */
+  step(batch: StepBatch): Promise<Float32Array>;
+  /**
+   * The same step, but of each row only the likeliest of the first `columns` tokens: [R] ids, the lowest among equals, -1
+   * where logits are not numbers. A backend without it gives logits.
+   */
+  stepGreedy?(batch: StepBatch, columns: number): Promise<Int32Array>;
+  /**
+   * Of the last step, float32 [T, hidden], owned by the caller: the program's hidden value. Only between steps, and not
+   * after a step that failed or was cancelled. A backend without it makes no embeddings.
+   */
+  hidden?(): Float32Array;
+  /** Ends the running step at the next instruction boundary; its KV writes are void. No effect when none runs. */
+  cancel(): void;
+  /**
+   * [2 * n] source and destination blocks by turns: copies their keys and values in all layers. Only between steps.
+   * A backend without it computes anew what two sequences share of a block.
+   */
+  copyBlocks?(pairs: Int32Array): void;
+  /** Makes the recurrent state in slot `to` an equal of that in slot `from`. Only between steps. */
+  copyState?(from: number, to: number): void;
+  dispose(): void;
+}
+
+export interface Backend {
+  readonly name: BackendName;
+  /** One line for people: instruction set, threads, device. */
+  readonly description: string;
+  /** Tokens in one KV block of the executables it compiles. */
+  readonly kvBlockSize: number;
+  compile(program: Program, weights: WeightStore, options: CompileOptions): Promise<Executable>;
+}

@@ -1,0 +1,329 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import loadAddon from 'node-gyp-build';
+import type { Program } from '../core/program';
+import { EngineError, type EngineErrorCode } from '../errors';
+import type { StoredTensor, Weight, WeightStore } from '../loading/weights';
+import type { ActivationBits, Backend, CompileOptions, Executable, StepBatch } from './backend';
+import { calibrated, formatBits, parseBits } from './calibrate';
+import { PackedCache } from './packed_cache';
+
+/** What native/addon.cpp exports. Its errors carry an engine error code. */
+interface Addon {
+  describe(): {
+    readonly isas: readonly string[];
+    readonly threads: number;
+    readonly kvBlockSize: number;
+  };
+  describeMetal(): MetalDevice | null;
+  compile(
+    program: Program,
+    weights: readonly unknown[],
+    options: Omit<CompileOptions, 'packed'> & {
+      readonly isa: string;
+      readonly device: 'cpu' | 'metal';
+      readonly packedFile: string;
+      /** Where the GPU's compiled pipelines are kept. */
+      readonly pipelineFolder?: string;
+    },
+  ): Promise<Handle>;
+  step(
+    handle: Handle,
+    tokens: Int32Array,
+    positions: Int32Array,
+    offsets: Int32Array,
+    blockTables: Int32Array,
+    blocksPerSequence: number,
+    logitRows: Int32Array,
+    stateSlots: Int32Array | undefined,
+    columns: number,
+  ): Promise<Float32Array | Int32Array>;
+  hidden(handle: Handle): Float32Array;
+  copyState(handle: Handle, from: number, to: number): void;
+  setPlanes(handle: Handle, attention: number, others: number): void;
+  copyBlocks(handle: Handle, pairs: Int32Array): void;
+  cancel(handle: Handle): void;
+  dispose(handle: Handle): void;
+  memoryBandwidth(threads: number): number;
+}
+
+/** What a small run of a kernel gave. */
+export interface SelfTest {
+  readonly name: string;
+  /** Largest difference from the expected values, relative to the largest of these. */
+  readonly error: number;
+  /** Why it did not run; empty when it did. */
+  readonly failure: string;
+  readonly isGood: boolean;
+}
+
+export interface MetalDevice {
+  readonly name: string;
+  readonly kvBlockSize: number;
+  readonly selfTest: readonly SelfTest[];
+}
+
+interface Handle {
+  readonly threads: number;
+  readonly bytesPerToken: number;
+}
+
+/**
+ * The addon on the CPU. `isa` names an instruction set instead of the best one of this machine; the environment variable
+ * ANLLM_ISA does the same. Throws EngineError unavailable when the addon cannot be loaded or the machine lacks the set.
+ */
+export function loadNativeBackend({ isa = process.env.ANLLM_ISA ?? '' } = {}): Backend {
+  const addon = load();
+  const { isas, threads, kvBlockSize } = addon.describe();
+  if (isa !== '' && !isas.includes(isa)) {
+    throw new EngineError(
+      'unavailable',
+      `instruction set ${isa}: this machine has ${isas.join(', ')}`,
+    );
+  }
+  return {
+    name: 'cpu',
+    description: `CPU, ${isa || isas[0]}, ${threads} ${threads === 1 ? 'thread' : 'threads'}`,
+    kvBlockSize,
+    async compile(program, store, { packed, ...options }) {
+      const weights = weightsOf(program, store);
+      const isKept = packed !== undefined && options.forceDequantized !== true;
+      const cache = isKept ? new PackedCache(packed) : null;
+      const entry = cache?.entryFor('cpu', program, weights, options.precision);
+      const handle = await compiled(addon, program, weights, store, {
+        ...options,
+        isa,
+        device: 'cpu',
+        packedFile: entry?.file ?? '',
+      });
+      const executable = new NativeExecutable(addon, handle);
+      const roundsActivations = options.precision === 'fast' && hasCodes(weights);
+      if (!roundsActivations || options.forceDequantized === true) return executable;
+      const known = entry && parseBits(cache?.recall(entry) ?? '');
+      const bits = options.activationBits ?? known ?? null;
+      if (bits === null) {
+        const chosen = await calibrated(executable, program, options, kvBlockSize);
+        if (entry !== undefined) cache?.remember(entry, formatBits(chosen));
+      } else executable.setActivations(bits);
+      return executable;
+    },
+  };
+}
+
+/** The addon on the GPU. Throws EngineError unavailable when there is none, or it fails its self-test. */
+export function loadMetalBackend(): Backend {
+  const addon = load();
+  const device = metalDevice();
+  if (device === null) {
+    throw new EngineError('unavailable', 'this machine has no Metal device; use --backend cpu');
+  }
+  const wrong = device.selfTest.find(({ isGood }) => !isGood);
+  if (wrong !== undefined) {
+    const what = wrong.failure === '' ? `is off by ${wrong.error.toPrecision(2)}` : wrong.failure;
+    throw new EngineError(
+      'unavailable',
+      `the GPU ${device.name} fails its self-test: ${wrong.name}: ${what}; use --backend cpu`,
+    );
+  }
+  return {
+    name: 'metal',
+    description: `Metal, ${device.name}`,
+    kvBlockSize: device.kvBlockSize,
+    async compile(program, store, { packed, ...options }) {
+      const weights = weightsOf(program, store);
+      const cache = packed === undefined ? null : new PackedCache(packed);
+      const isKept = options.forceDequantized !== true;
+      const entry = isKept
+        ? cache?.entryFor('metal', program, weights, options.precision)
+        : undefined;
+      const handle = await compiled(addon, program, weights, store, {
+        ...options,
+        isa: '',
+        device: 'metal',
+        packedFile: entry?.file ?? '',
+        pipelineFolder: cache?.pipelineFolder() ?? '',
+      });
+      return new NativeExecutable(addon, handle);
+    },
+  };
+}
+
+let metal: MetalDevice | null | undefined;
+
+/** The GPU and its self-test, which runs once; null when there is none. */
+export function metalDevice(): MetalDevice | null {
+  metal ??= checked(() => load().describeMetal());
+  return metal;
+}
+
+/** Instruction sets that this machine runs, the best first. */
+export function nativeInstructionSets(): readonly string[] {
+  return load().describe().isas;
+}
+
+/** Bytes a second that this machine reads from memory in order. Blocks for a fraction of a second. */
+export function memoryBandwidth(threads: number): number {
+  return load().memoryBandwidth(threads);
+}
+
+class NativeExecutable implements Executable {
+  readonly threads: number;
+  readonly bytesPerToken: number;
+  activationBits: ActivationBits | null = null;
+
+  constructor(
+    private readonly addon: Addon,
+    private readonly handle: Handle,
+  ) {
+    this.threads = handle.threads;
+    this.bytesPerToken = handle.bytesPerToken;
+  }
+
+  step(batch: StepBatch): Promise<Float32Array> {
+    return this.run(batch, 0) as Promise<Float32Array>;
+  }
+
+  stepGreedy(batch: StepBatch, columns: number): Promise<Int32Array> {
+    return this.run(batch, columns) as Promise<Int32Array>;
+  }
+
+  hidden(): Float32Array {
+    return checked(() => this.addon.hidden(this.handle));
+  }
+
+  setActivations(bits: ActivationBits): void {
+    const planes = (wanted: number) => wanted / 8;
+    this.addon.setPlanes(this.handle, planes(bits.attention), planes(bits.others));
+    this.activationBits = bits;
+  }
+
+  copyBlocks(pairs: Int32Array): void {
+    checked(() => this.addon.copyBlocks(this.handle, pairs));
+  }
+
+  copyState(from: number, to: number): void {
+    checked(() => this.addon.copyState(this.handle, from, to));
+  }
+
+  cancel(): void {
+    this.addon.cancel(this.handle);
+  }
+
+  dispose(): void {
+    this.addon.dispose(this.handle);
+  }
+
+  private run(batch: StepBatch, columns: number): Promise<Float32Array | Int32Array> {
+    const { tokens, positions, offsets, blockTables, blocksPerSequence, logitRows, stateSlots } =
+      batch;
+    return translated(() =>
+      this.addon.step(
+        this.handle,
+        tokens,
+        positions,
+        offsets,
+        blockTables,
+        blocksPerSequence,
+        logitRows,
+        stateSlots,
+        columns,
+      ),
+    );
+  }
+}
+
+let loaded: Addon | undefined;
+
+function load(): Addon {
+  try {
+    loaded ??= loadAddon(packageRoot()) as Addon;
+    return loaded;
+  } catch (error) {
+    const [reason] = String(error instanceof Error ? error.message : error).split('\n');
+    throw new EngineError(
+      'unavailable',
+      `the native engine cannot be loaded: ${reason}; reinstall the extension, or run npm run build in its sources`,
+      { cause: error },
+    );
+  }
+}
+
+/** The folder with build/ or prebuilds/: the parent of dist/ in a package, some levels up when run from source. */
+function packageRoot(): string {
+  let folder = __dirname;
+  while (!existsSync(path.join(folder, 'package.json'))) {
+    const parent = path.dirname(folder);
+    if (parent === folder) throw new Error(`no package.json above ${__dirname}`);
+    folder = parent;
+  }
+  return folder;
+}
+
+/** Whether there are weights for which activations are rounded. */
+const hasCodes = (weights: readonly Weight[]) => weights.some(({ kind }) => kind !== 'dense');
+
+const weightsOf = (program: Program, store: WeightStore) =>
+  program.weights.map(({ name, rows, cols, part }) => store.weight(name, rows, cols, part));
+
+function compiled(
+  addon: Addon,
+  program: Program,
+  weights: readonly Weight[],
+  store: WeightStore,
+  options: Parameters<Addon['compile']>[2],
+): Promise<Handle> {
+  const sources = weights.map((weight) => withBytes(weight, store));
+  const plain = { ...program, weights: program.weights.map(withoutPart) };
+  return translated(() => addon.compile(plain, sources, options));
+}
+
+/** Parts that do not lie in one piece travel as bytes; everything else is read by the addon itself. */
+function withBytes(weight: Weight, store: WeightStore): Weight {
+  const carry = (tensor: StoredTensor) =>
+    tensor.gather === undefined ? tensor : { ...tensor, bytes: store.read(tensor) };
+  switch (weight.kind) {
+    case 'dense':
+      return { ...weight, tensor: carry(weight.tensor) };
+    case 'affine':
+      return {
+        ...weight,
+        packed: carry(weight.packed),
+        scales: carry(weight.scales),
+        biases: carry(weight.biases),
+      };
+    case 'microscaled':
+      return { ...weight, packed: carry(weight.packed), scales: carry(weight.scales) };
+    case 'gguf':
+      return { ...weight, tensor: carry(weight.tensor) };
+  }
+}
+
+/** The weight store has resolved the part; the addon gets the tensor that it is. */
+const withoutPart = ({ name, kind, rows, cols }: Program['weights'][number]) => ({
+  name,
+  kind,
+  rows,
+  cols,
+});
+
+async function translated<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    throw toEngineError(error);
+  }
+}
+
+function checked<T>(call: () => T): T {
+  try {
+    return call();
+  } catch (error) {
+    throw toEngineError(error);
+  }
+}
+
+function toEngineError(error: unknown): EngineError {
+  if (!(error instanceof Error)) return new EngineError('internal', String(error));
+  const { code } = error as { code?: EngineErrorCode };
+  return new EngineError(code ?? 'internal', error.message, { cause: error });
+}

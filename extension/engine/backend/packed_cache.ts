@@ -1,0 +1,248 @@
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Program } from '../core/program';
+import { type StoredTensor, tensorsOf, type Weight } from '../loading/weights';
+import type { BackendName, Precision } from './backend';
+
+/** Changes with the layouts of native/kernels/matrix.h and native/metal/program/weights.cpp, and with what packing does. */
+const VERSION = 2;
+const ENDING = '.weights';
+const NOTE = '.note';
+const PIPELINES = 'pipelines';
+/** Smaller models are packed in less time than a file is worth. */
+const MIN_BYTES = 64 * 2 ** 20;
+const MAX_BYTES = 24 * 2 ** 30;
+/** Packed weights are about as large as the stored ones, and a disk should not be filled by a cache. */
+const FREE_FACTOR = 2;
+/** Bytes at each end of a file that stand for all of it, beside its length and time. */
+const SAMPLE_BYTES = 64 * 1024;
+const DRAFT_LIVES_MS = 24 * 60 * 60 * 1000;
+const NOTE_LIVES_MS = 90 * DRAFT_LIVES_MS;
+
+export interface PackedCacheOptions {
+  readonly folder: string;
+  /** Of all files together; the least recently used are removed. */
+  readonly maxBytes?: number;
+  readonly minBytes?: number;
+}
+
+/** Paths; '' for what is not to be kept, or cannot be. */
+export interface PackedEntry {
+  /** The packed weights, which the addon reads or writes. */
+  readonly file: string;
+  /** A line about the model. */
+  readonly note: string;
+}
+const NOWHERE: PackedEntry = { file: '', note: '' };
+
+/** The user's folder for what can be made again. The environment variable ANLLM_CACHE names another. */
+export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
+  if (env.ANLLM_CACHE) return env.ANLLM_CACHE;
+  const base =
+    process.platform === 'darwin'
+      ? join(homedir(), 'Library', 'Caches')
+      : env.XDG_CACHE_HOME || join(homedir(), '.cache');
+  return join(base, 'anllm');
+}
+
+/**
+ * Weights in the layout of the kernels, on disk: packing a large model takes as long as reading it, mapping what was packed
+ * takes none. The addon reads and writes the files; this names them and keeps them within a size.
+ */
+export class PackedCache {
+  private readonly folder: string;
+
+  constructor(private readonly options: PackedCacheOptions) {
+    this.folder = join(options.folder, 'packed');
+  }
+
+  /**
+   * Where the packed weights of a program, and what is known of it, are or are to be written. The names say everything
+   * that counts: two models, backends, precisions or versions never share a file.
+   */
+  entryFor(
+    backend: BackendName,
+    program: Program,
+    weights: readonly Weight[],
+    precision: Precision,
+  ): PackedEntry {
+    try {
+      const place = join(this.folder, keyOf(backend, program, weights, precision));
+      const bytes = weights
+        .flatMap((weight) => tensorsOf(weight))
+        .reduce((sum, { byteLength }) => sum + byteLength, 0);
+      const isWorthIt = bytes >= (this.options.minBytes ?? MIN_BYTES);
+      const hasRoom = isWorthIt && this.makeRoom(`${place}${ENDING}`, bytes);
+      return { file: hasRoom ? `${place}${ENDING}` : '', note: `${place}${NOTE}` };
+    } catch {
+      return NOWHERE; // a folder that cannot be written, or a file of the model that has gone: loading will say it
+    }
+  }
+
+  /** What `remember` was given for this entry; null when there is nothing. */
+  recall({ note }: PackedEntry): string | null {
+    try {
+      const line = readFileSync(note, 'utf8');
+      touch(note);
+      return line;
+    } catch {
+      return null;
+    }
+  }
+
+  /** Keeps a line about the model of an entry. */
+  remember({ note }: PackedEntry, line: string): void {
+    if (note === '') return;
+    const draft = `${note}.${process.pid}.tmp`;
+    try {
+      makeFolder(this.folder);
+      writeFileSync(draft, line, { mode: 0o600 });
+      renameSync(draft, note);
+    } catch {
+      // It can be found out again, and `trim` removes a draft that is left.
+    }
+  }
+
+  /** The folder for compiled pipelines of the GPU; '' when it cannot be made. */
+  pipelineFolder(): string {
+    try {
+      const folder = join(this.options.folder, PIPELINES);
+      makeFolder(folder);
+      return folder;
+    } catch {
+      return '';
+    }
+  }
+
+  /** Removes all files, and compiled pipelines; returns how many packed weights, and their bytes. */
+  clear(): { files: number; bytes: number } {
+    const entries = this.entries();
+    for (const { path } of entries) remove(path);
+    rmSync(join(this.options.folder, PIPELINES), { recursive: true, force: true });
+    const weights = entries.filter(({ path }) => path.includes(ENDING));
+    return { files: weights.length, bytes: weights.reduce((sum, { bytes }) => sum + bytes, 0) };
+  }
+
+  /** Whether packed weights are in `file` or may be written there. */
+  private makeRoom(file: string, bytes: number): boolean {
+    makeFolder(this.folder);
+    const isThere = touch(file);
+    this.trim(isThere ? 0 : bytes, file);
+    const { bavail, bsize } = statfsSync(this.folder);
+    return isThere || bavail * bsize > FREE_FACTOR * bytes;
+  }
+
+  /** Makes room for `bytes` more, and removes what crashes have left and what nobody has asked for in a long time. */
+  private trim(bytes: number, kept: string): void {
+    const now = Date.now();
+    const entries = this.entries().sort((a, b) => a.time - b.time);
+    let total = bytes + entries.reduce((sum, entry) => sum + entry.bytes, 0);
+    for (const entry of entries) {
+      const isWeights = entry.path.endsWith(ENDING);
+      const livesMs = entry.path.endsWith(NOTE) ? NOTE_LIVES_MS : DRAFT_LIVES_MS;
+      const isOld = !isWeights && now - entry.time > livesMs;
+      const isTooMuch = isWeights && total > (this.options.maxBytes ?? MAX_BYTES);
+      if (entry.path === kept || !(isOld || isTooMuch)) continue;
+      remove(entry.path);
+      total -= entry.bytes;
+    }
+  }
+
+  private entries(): { path: string; bytes: number; time: number }[] {
+    let names: string[];
+    try {
+      names = readdirSync(this.folder);
+    } catch {
+      return [];
+    }
+    return names.flatMap((name) => {
+      const path = join(this.folder, name);
+      const status = statSync(path, { throwIfNoEntry: false });
+      const isOurs = (name.includes(ENDING) || name.includes(NOTE)) && status?.isFile() === true;
+      return isOurs ? [{ path, bytes: status.size, time: status.mtimeMs }] : [];
+    });
+  }
+}
+
+function remove(file: string): void {
+  rmSync(file, { force: true });
+}
+
+/** mkdir's own `recursive` never ends where a file system denies that a folder is missing, as /proc does. */
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return;
+    const parent = dirname(folder);
+    if (code !== 'ENOENT' || parent === folder) throw error;
+    makeFolder(parent);
+    mkdirSync(folder, { mode: 0o700 });
+  }
+}
+
+/** Marks a file as used; false when there is none. */
+function touch(file: string): boolean {
+  try {
+    const now = new Date();
+    utimesSync(file, now, now);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function keyOf(
+  backend: BackendName,
+  program: Program,
+  weights: readonly Weight[],
+  precision: Precision,
+): string {
+  const files = new Map<string, string>();
+  const tensor = (stored: StoredTensor) => {
+    const { name, file, offset, byteLength, shape } = stored;
+    const identity = files.get(file) ?? identityOf(file);
+    files.set(file, identity);
+    return [name, identity, offset, byteLength, shape];
+  };
+  const described = weights.map((weight, i) => [
+    program.weights[i],
+    { ...weight, tensor: null, packed: null, scales: null, biases: null },
+    tensorsOf(weight).map(tensor),
+  ]);
+  return createHash('sha256')
+    .update(JSON.stringify([VERSION, backend, precision, described]))
+    .digest('hex');
+}
+
+/** What a file holds, without reading all of it: a replaced one has another time, length or beginning. */
+function identityOf(file: string): string {
+  const { size, mtimeMs } = statSync(file);
+  const hash = createHash('sha256').update(`${size} ${mtimeMs} `);
+  const descriptor = openSync(file, 'r');
+  try {
+    const sample = Buffer.alloc(SAMPLE_BYTES);
+    for (const at of [0, Math.max(0, size - SAMPLE_BYTES)]) {
+      hash.update(sample.subarray(0, readSync(descriptor, sample, 0, SAMPLE_BYTES, at)));
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+  return hash.digest('hex');
+}

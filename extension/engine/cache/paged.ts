@@ -1,0 +1,341 @@
+import { EngineError } from '../errors';
+import { BlockPool, blocksFor } from './blocks';
+import { assertIntegrity } from './integrity';
+import { PrefixTree, type BlockHash, type PrefixNode } from './prefix';
+import { StateSlots, type StateOptions } from './states';
+
+/** A sequence's blocks. Only `PagedCache` changes it. */
+export interface BlockTable {
+  /** Block b holds positions [b * blockSize, (b + 1) * blockSize). */
+  readonly blocks: number[];
+  /** The tree's nodes of the first blocks; blocks after them belong to this sequence alone. */
+  readonly path: PrefixNode[];
+  /** Keys and values of positions [0, length) are there. */
+  length: number;
+  /** Where the recurrent state after `length` tokens is; null for models without one, and when a step has spoilt it. */
+  slot: number | null;
+  /** Lengths, each a whole number of blocks, at which the state is kept for others; a step must not go beyond one. */
+  stops: readonly number[];
+}
+
+export interface PagedCacheOptions {
+  readonly numBlocks: number;
+  /** Tokens in a block: the backend's kvBlockSize. */
+  readonly blockSize: number;
+  /** Most tokens of one sequence. */
+  readonly contextLength: number;
+  /** `Executable.copyBlocks`, where there is one; without it a half-shared block is computed anew. */
+  readonly copyBlocks?: ((pairs: Int32Array) => void) | undefined;
+  readonly hash?: BlockHash;
+  /** For models with recurrent state. */
+  readonly states?: StateOptions;
+}
+
+/**
+ * The KV pool in blocks that sequences share by content (after PagedAttention, Kwon et al. 2023). A sequence holds a
+ * path of the prefix tree and, behind it, blocks of its own; what it has computed joins the tree block by block, and
+ * stays there idle when the sequence ends until the space is needed.
+ */
+export class PagedCache {
+  /** Most tokens of one sequence: it fits the pool when it is alone. */
+  readonly contextLength: number;
+  /** Idle blocks whose content was given up for new ones. */
+  numEvictions = 0;
+  private readonly pool: BlockPool;
+  private readonly tree: PrefixTree;
+  private readonly states: StateSlots | null;
+
+  constructor(private readonly options: PagedCacheOptions) {
+    this.states = options.states ? new StateSlots(options.states) : null;
+    this.pool = new BlockPool(options.numBlocks);
+    this.tree = new PrefixTree(options.blockSize, options.hash);
+    this.contextLength = Math.min(options.contextLength, options.numBlocks * options.blockSize);
+  }
+
+  get numBlocks(): number {
+    return this.pool.total;
+  }
+
+  get numFree(): number {
+    return this.pool.numFree;
+  }
+
+  get numIdle(): number {
+    return this.tree.numIdle;
+  }
+
+  /** Blocks that can be had without taking any from a sequence. */
+  get numAvailable(): number {
+    return this.pool.numFree + this.tree.numIdle;
+  }
+
+  /** Whether sequences have a state beside their blocks: what was run cannot be taken back then. */
+  get isRecurrent(): boolean {
+    return this.states !== null;
+  }
+
+  /** Whether one more sequence can begin, as far as states go. */
+  get hasSlot(): boolean {
+    return this.states === null || this.states.numAvailable > 0;
+  }
+
+  blocksFor(tokens: number): number {
+    return blocksFor(tokens, this.options.blockSize);
+  }
+
+  /** How much `numAvailable` falls until a new sequence has a block for each of its tokens; see `acquire`. */
+  cost(tokens: readonly number[], canShare = true): number {
+    if (!canShare) return this.blocksFor(tokens.length);
+    const { path } = this.reusable(tokens);
+    const idle = path.filter((node) => this.pool.refCount(node.block) === 0).length;
+    return this.blocksFor(tokens.length) - path.length + idle;
+  }
+
+  /**
+   * Starts a sequence on the longest cached beginning of its tokens. At least the last token is left out, since its
+   * logits are wanted. Changes the pool by no more than `cost`. Call between steps, as it may copy a block. A sequence
+   * that cannot share begins with nothing, since each of its tokens is to be run.
+   */
+  acquire(tokens: readonly number[], canShare = true): BlockTable {
+    const table: BlockTable = { blocks: [], path: [], length: 0, slot: null, stops: [] };
+    const { states } = this;
+    if (states === null) {
+      if (!canShare) return table;
+      for (const node of this.match(tokens)) this.follow(table, node);
+      this.sharePartial(table, tokens);
+      return table;
+    }
+    const { path, tail } = canShare ? this.reusable(tokens) : { path: [], tail: null };
+    for (const node of path) this.follow(table, node);
+    if (tail !== null) {
+      table.slot = states.take(tail);
+      this.takeOver(table, tail);
+    } else table.slot = states.begin(table.path.at(-1) ?? null);
+    table.stops = this.stopsFor(table, tokens);
+    return table;
+  }
+
+  /** Goes on with blocks that another sequence has computed meanwhile, in place of those begun here. */
+  catchUp(table: BlockTable, tokens: readonly number[]): void {
+    if (!this.isAllShared(table)) return;
+    const found = this.withState(this.match(tokens, table.path));
+    if (found.length === 0) return;
+    for (const block of table.blocks.splice(table.path.length)) {
+      if (this.pool.release(block)) this.pool.giveBack(block);
+    }
+    table.length = table.path.length * this.options.blockSize;
+    for (const node of found) this.follow(table, node);
+    if (table.slot !== null) this.states?.resume(this.endOf(table), table.slot);
+  }
+
+  /** A step that did not end has spoilt the sequence's state. */
+  spoil(table: BlockTable): void {
+    if (table.slot !== null) this.states?.end(table.slot, null);
+    table.slot = null;
+  }
+
+  /** Blocks for positions [0, length), or false when the pool has no more; the table keeps what it got. */
+  reserve(table: BlockTable, length: number): boolean {
+    while (table.blocks.length < this.blocksFor(length)) {
+      const block = this.allocate();
+      if (block === null) return false;
+      table.blocks.push(block);
+    }
+    return true;
+  }
+
+  /** Positions up to `length` of the text `tokens` have been computed; full blocks join the tree. */
+  commit(table: BlockTable, tokens: readonly number[], length: number): void {
+    const { blockSize } = this.options;
+    table.length = length;
+    while ((table.path.length + 1) * blockSize <= length) {
+      const index = table.path.length;
+      const parent = this.endOf(table);
+      const content = tokens.slice(index * blockSize, (index + 1) * blockSize);
+      const own = table.blocks[index] ?? -1;
+      const known = this.tree.find(parent, content);
+      const node = known ?? this.tree.insert(parent, content, own);
+      if (node === null) return; // such a text is not shared, nor is its state
+      if (known !== null) {
+        this.retain(known);
+        if (this.pool.release(own)) this.pool.giveBack(own);
+        table.blocks[index] = known.block;
+      }
+      table.path.push(node);
+    }
+    if (table.slot === null || !table.stops.includes(length)) return;
+    if (this.isAllShared(table)) this.states?.save(this.endOf(table), table.slot);
+  }
+
+  /** Ends a sequence. Its blocks stay in the tree, idle where no other sequence holds them. */
+  release(table: BlockTable, tokens: readonly number[]): void {
+    const { blocks, path } = table;
+    const tail = this.isAllShared(table) ? this.insertTail(table, tokens) : null;
+    const numKept = path.length + (tail === null ? 0 : 1);
+    if (table.slot !== null) {
+      const isFull = path.length > 0 && path.length * this.options.blockSize === table.length;
+      this.states?.end(table.slot, tail ?? (isFull ? this.endOf(table) : null));
+      table.slot = null;
+    }
+    for (const [index, block] of [...blocks.entries()].reverse()) {
+      if (!this.pool.release(block)) continue;
+      const node = path[index];
+      if (node !== undefined) this.tree.rest(node);
+      else if (index >= numKept) this.pool.giveBack(block);
+    }
+    blocks.length = 0;
+    path.length = 0;
+    table.length = 0;
+  }
+
+  /** Throws 'internal' unless every block is free, idle, or held exactly as often as `tables` say. */
+  checkIntegrity(tables: readonly BlockTable[]): void {
+    assertIntegrity(this.pool, this.tree, tables, this.options.blockSize);
+    const held = tables.flatMap(({ slot }) => (slot === null ? [] : [slot]));
+    this.states?.checkIntegrity(held, new Set(this.tree.nodes()));
+  }
+
+  /** Nodes of full blocks that begin `tokens` and follow `path`, the last token left out. */
+  private match(tokens: readonly number[], path: readonly PrefixNode[] = []): PrefixNode[] {
+    const { blockSize } = this.options;
+    const found: PrefixNode[] = [];
+    let node = path.at(-1) ?? this.tree.root;
+    for (
+      let start = path.length * blockSize;
+      start + blockSize < tokens.length;
+      start += blockSize
+    ) {
+      const next = this.tree.find(node, tokens.slice(start, start + blockSize));
+      if (next === null) break;
+      found.push(next);
+      node = next;
+    }
+    return found;
+  }
+
+  /** What of the cache a text can begin with: full blocks and, for a recurrent model, a partial one with its state. */
+  private reusable(tokens: readonly number[]): {
+    readonly path: readonly PrefixNode[];
+    readonly tail: PrefixNode | null;
+  } {
+    const path = this.match(tokens);
+    const { states } = this;
+    if (states === null) return { path, tail: null };
+    const { blockSize } = this.options;
+    const start = path.length * blockSize;
+    const rest = tokens.slice(start, Math.min(tokens.length - 1, start + blockSize));
+    const closest = this.tree.closest(path.at(-1) ?? this.tree.root, rest);
+    const isWhole = closest !== null && closest.shared === closest.node.tokens.length;
+    if (isWhole && closest.shared < blockSize && states.has(closest.node))
+      return { path, tail: closest.node };
+    return { path: this.withState(path), tail: null };
+  }
+
+  /** The path up to the last node that a sequence can go on from. */
+  private withState(path: readonly PrefixNode[]): readonly PrefixNode[] {
+    const { states } = this;
+    if (states === null) return path;
+    return path.slice(0, path.findLastIndex((node) => states.has(node)) + 1);
+  }
+
+  /**
+   * Where others may want to go on: at the last block that the text fills, and where it leaves a known text whose state
+   * nobody has kept.
+   */
+  private stopsFor(table: BlockTable, tokens: readonly number[]): readonly number[] {
+    const { blockSize } = this.options;
+    const known = this.match(tokens, table.path).length * blockSize + table.path.length * blockSize;
+    const last = Math.floor((tokens.length - 1) / blockSize) * blockSize;
+    return [known, last].filter((length) => length > table.length);
+  }
+
+  private follow(table: BlockTable, node: PrefixNode): void {
+    this.retain(node);
+    table.path.push(node);
+    table.blocks.push(node.block);
+    table.length += this.options.blockSize;
+  }
+
+  /** The block in which a text leaves the cached ones: taken over when it ends there, else copied. */
+  private sharePartial(table: BlockTable, tokens: readonly number[]): void {
+    const { blockSize, copyBlocks } = this.options;
+    const end = Math.min(tokens.length - 1, table.length + blockSize);
+    const closest = this.tree.closest(this.endOf(table), tokens.slice(table.length, end));
+    if (closest === null) return;
+    const { node, shared } = closest;
+    if (shared === node.tokens.length && shared < blockSize) {
+      this.takeOver(table, node);
+      return;
+    }
+    if (copyBlocks === undefined) return;
+    const copy = this.copy(node, copyBlocks);
+    if (copy === null) return;
+    table.blocks.push(copy);
+    table.length += shared;
+  }
+
+  /** A partial block becomes the sequence's own. */
+  private takeOver(table: BlockTable, node: PrefixNode): void {
+    this.tree.remove(node);
+    this.pool.retain(node.block);
+    table.blocks.push(node.block);
+    table.length += node.tokens.length;
+  }
+
+  private copy(node: PrefixNode, copyBlocks: (pairs: Int32Array) => void): number | null {
+    // Held, so that the copy does not take the place of its source.
+    this.retain(node);
+    const block = this.allocate();
+    if (block !== null) copyBlocks(Int32Array.of(node.block, block));
+    if (this.pool.release(node.block)) this.tree.rest(node);
+    return block;
+  }
+
+  /** Leaves the last, partial block in the tree; null when there is none or the tree has as much already. */
+  private insertTail(table: BlockTable, tokens: readonly number[]): PrefixNode | null {
+    const start = table.path.length * this.options.blockSize;
+    const block = table.blocks[table.path.length];
+    if (block === undefined || table.length === start) return null;
+    const parent = this.endOf(table);
+    const tail = tokens.slice(start, table.length);
+    const closest = this.tree.closest(parent, tail);
+    if (closest?.shared === tail.length) return null;
+    if (closest !== null && closest.shared === closest.node.tokens.length) this.drop(closest.node);
+    const node = this.tree.insert(parent, tail, block);
+    if (node !== null) this.tree.rest(node);
+    return node;
+  }
+
+  /** Whether all full blocks are in the tree; not so after a collision of hashes. */
+  private isAllShared(table: BlockTable): boolean {
+    return table.path.length === Math.floor(table.length / this.options.blockSize);
+  }
+
+  private endOf(table: BlockTable): PrefixNode {
+    return table.path.at(-1) ?? this.tree.root;
+  }
+
+  private retain(node: PrefixNode): void {
+    if (this.pool.refCount(node.block) === 0) this.tree.wake(node);
+    this.pool.retain(node.block);
+  }
+
+  private allocate(): number | null {
+    const block = this.pool.allocate();
+    if (block !== null) return block;
+    const oldest = this.tree.oldest();
+    if (oldest === null) return null;
+    if (oldest.children.size > 0) {
+      throw new EngineError('internal', '[prefix tree] the oldest idle block has children');
+    }
+    this.drop(oldest);
+    this.numEvictions++;
+    return this.pool.allocate();
+  }
+
+  private drop(node: PrefixNode): void {
+    this.states?.drop(node);
+    this.tree.remove(node);
+    this.pool.giveBack(node.block);
+  }
+}

@@ -1,0 +1,77 @@
+import type { BackendName } from '../backend/backend';
+import { Engine, type EngineOptions } from '../engine';
+import { EngineError } from '../errors';
+import { resolveModel } from '../loading/model_dir';
+import type { OptionReader } from './options';
+
+const BACKENDS = ['auto', 'cpu', 'reference', 'metal'] as const satisfies readonly (
+  BackendName | 'auto'
+)[];
+
+/** Engine options from the shared command-line options. */
+export function engineOptions(values: OptionReader): EngineOptions {
+  return engineOptionsFor(values, resolveModel(values.string('model')));
+}
+
+/** The same for a model that was found already. */
+export function engineOptionsFor(values: OptionReader, modelDir: string): EngineOptions {
+  const context = contextOf(values);
+  const batchSize = values.integer('batch-size', 0, { min: 1, max: 64 });
+  const prefillStep = values.integer('prefill-step', 0, { min: 2, max: 4096 });
+  return {
+    modelDir,
+    backend: values.oneOf('backend', BACKENDS, 'auto'),
+    precision: values.oneOf('precision', ['fast', 'exact'], 'fast'),
+    threads: values.integer('threads', 0, { min: 0, max: 256 }),
+    features: {
+      kernels: values.isOn('kernels'),
+      decodeAttentionKernel: values.isOn('decode-attention-kernel'),
+      forceDequantized: values.flag('force-dequantized'),
+    },
+    ...(context === 0 ? {} : { contextLength: context }),
+    ...(batchSize === 0 ? {} : { batchSize }),
+    ...(prefillStep === 0 ? {} : { prefillStep }),
+  };
+}
+
+/** Both names of it; 0 = the default. */
+function contextOf(values: OptionReader): number {
+  const range = { min: 64, max: 2 ** 20 };
+  const [context, same] = [
+    values.integer('context', 0, range),
+    values.integer('max-seq-len', 0, range),
+  ];
+  if (context === 0 || same === 0 || context === same) return context || same;
+  throw new EngineError(
+    'bad_request',
+    `--context ${context} and --max-seq-len ${same} are the same thing: give one of them`,
+  );
+}
+
+/** Loads the engine that the options name, runs `use`, and disposes of it. Progress goes to stderr. */
+export async function withEngine<T>(
+  values: OptionReader,
+  use: (engine: Engine) => Promise<T>,
+): Promise<T> {
+  const engine = await Engine.load(engineOptions(values));
+  const { backend, fallbackReason } = engine.info;
+  if (fallbackReason !== null)
+    process.stderr.write(`warning: slower, on the ${backend} backend: ${fallbackReason}\n`);
+  try {
+    return await use(engine);
+  } finally {
+    await engine.dispose();
+  }
+}
+
+/** Aborts at the first Ctrl+C, so that what was generated is still printed; the second one kills as usual. */
+export function interruptSignal(): AbortSignal {
+  const controller = new AbortController();
+  process.once('SIGINT', () => controller.abort());
+  return controller.signal;
+}
+
+/** Prints one JSON object on stdout. */
+export function printJson(value: unknown): void {
+  process.stdout.write(JSON.stringify(value, null, 2) + '\n');
+}

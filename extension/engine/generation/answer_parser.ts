@@ -1,0 +1,83 @@
+import type { Tokenizer } from '../loading/tokenizer';
+import { HarmonyParser } from './harmony';
+import { ReasoningSplitter, type ThoughtOrText } from './reasoning';
+import type { CallParser, TextOrCall, ToolSchema } from './tools/call_parser';
+import { HermesParser } from './tools/hermes';
+import { LLAMA_START, LlamaParser } from './tools/llama';
+import { MISTRAL_START, MistralParser } from './tools/mistral';
+
+export type AnswerPart = ThoughtOrText | Extract<TextOrCall, { readonly kind: 'call' }>;
+
+/** Tells thoughts, text and calls of an answer apart; the same for any cut of the text into pieces. */
+export interface AnswerParser {
+  push(delta: string): AnswerPart[];
+  /** The rest, when no more text comes. */
+  flush(): AnswerPart[];
+}
+
+/** How a model writes thoughts and calls. */
+export type AnswerFormat = 'hermes' | 'mistral' | 'llama' | 'harmony';
+
+/** By the control tokens that a tokenizer has; the model's name is never looked at. */
+export function answerFormat(tokenizer: Pick<Tokenizer, 'specialId'>): AnswerFormat {
+  const has = (text: string) => tokenizer.specialId(text) !== null;
+  if (has('<|channel|>') && has('<|message|>')) return 'harmony';
+  if (has(MISTRAL_START)) return 'mistral';
+  return has(LLAMA_START) ? 'llama' : 'hermes';
+}
+
+export interface AnswerParserOptions {
+  /** The prompt ends within the model's thoughts. */
+  readonly isThinking: boolean;
+  /** Calls are looked for when there are any. */
+  readonly tools: readonly ToolSchema[];
+}
+
+export function answerParser(
+  tokenizer: Pick<Tokenizer, 'specialId'>,
+  { isThinking, tools }: AnswerParserOptions,
+): AnswerParser {
+  const format = answerFormat(tokenizer);
+  if (format === 'harmony') return new HarmonyParser();
+  return new TaggedParser(isThinking, tools.length > 0 ? callParser(format, tools) : null);
+}
+
+function callParser(
+  format: Exclude<AnswerFormat, 'harmony'>,
+  tools: readonly ToolSchema[],
+): CallParser {
+  switch (format) {
+    case 'hermes':
+      return new HermesParser(tools);
+    case 'mistral':
+      return new MistralParser();
+    case 'llama':
+      return new LlamaParser(tools);
+  }
+}
+
+/** Thoughts in tags before the answer, and calls within it. */
+class TaggedParser implements AnswerParser {
+  private readonly reasoning: ReasoningSplitter;
+
+  constructor(
+    isThinking: boolean,
+    private readonly calls: CallParser | null,
+  ) {
+    this.reasoning = new ReasoningSplitter(isThinking);
+  }
+
+  push(delta: string): AnswerPart[] {
+    return this.reasoning.push(delta).flatMap((part) => this.split(part));
+  }
+
+  flush(): AnswerPart[] {
+    const rest = this.reasoning.flush().flatMap((part) => this.split(part));
+    return [...rest, ...(this.calls?.flush() ?? [])];
+  }
+
+  private split(part: ThoughtOrText): AnswerPart[] {
+    if (part.kind === 'reasoning' || this.calls === null) return [part];
+    return this.calls.push(part.text);
+  }
+}

@@ -1,0 +1,125 @@
+import type { Executable, StepBatch } from '../../backend/backend';
+import type { PagedCache } from '../../cache/paged';
+import { EngineError, isCancelled } from '../../errors';
+import type { Slice } from './plan';
+import type { Sequence } from './sequence';
+import { buildBatch, type Rows } from './step_batch';
+import { StepCost } from './step_cost';
+
+/** A sequence whose last token has been run. */
+export interface Drawable {
+  readonly sequence: Sequence;
+  readonly draft: readonly number[];
+  /**
+   * Of the next token, then of the one after each drafted token: logits [vocab], or the likeliest id in a step that only
+   * has greedy sequences.
+   */
+  readonly rows: readonly (Float32Array | number)[];
+}
+
+/** Runs steps one at a time, learns how long they take, and files what they computed in the cache. */
+export class StepRunner {
+  readonly cost = new StepCost();
+  private expectedEnd = 0;
+  private isRunning = false;
+  private isCancelled = false;
+
+  constructor(
+    private readonly executable: Executable,
+    private readonly cache: PagedCache,
+    /** Tokens that may be drawn. */
+    private readonly vocabSize: number,
+    private readonly now: () => number,
+  ) {}
+
+  /** Milliseconds that the running step will go on for; 0 when none runs. */
+  get remainingMs(): number {
+    return this.isRunning ? this.expectedEnd - this.now() : 0;
+  }
+
+  /** What the sequences draw from that reach their last token, or null when the step was cancelled: nothing has changed. */
+  async run(slices: readonly Slice<Sequence>[]): Promise<Drawable[] | null> {
+    const parts = slices.map(({ sequence, count, draft }) => {
+      const { table, tokens, isDrawn } = sequence;
+      if (table === null)
+        throw new EngineError('internal', '[scheduler] a sequence in a step has no blocks');
+      return { sequence, table, tokens, count, draft, isDrawn };
+    });
+    const batch = buildBatch(parts);
+    const numTokens = batch.tokens.length;
+    const started = this.now();
+    this.expectedEnd = started + this.cost.estimate(numTokens);
+    const isGreedy = slices.every(({ sequence: s }) => !s.isDrawn || s.answer.isGreedy);
+    const result = await this.execute(batch, isGreedy).catch((error: unknown) => {
+      for (const { table } of parts) this.cache.spoil(table);
+      throw error;
+    });
+    if (result === null) for (const { table } of parts) this.cache.spoil(table);
+    if (result === null) return null;
+
+    const now = this.now();
+    const hasPrefill = parts.some(({ count }) => count > 1);
+    this.cost.observe(numTokens, now - started, hasPrefill);
+    this.giveHidden(parts, batch.offsets);
+    for (const { sequence, table, tokens, count } of parts) {
+      sequence.lastRunAt = now;
+      this.cache.commit(table, tokens, table.length + count);
+    }
+    const width = result.length / Math.max(batch.logitRows.length, 1);
+    let row = 0;
+    const nextRow = () =>
+      result instanceof Int32Array
+        ? (result[row++] as number)
+        : result.subarray(row * width, ++row * width);
+    return parts
+      .filter(({ sequence, isDrawn }) => isDrawn && sequence.numPending === 0)
+      .map(({ sequence, draft }) => ({
+        sequence,
+        draft,
+        rows: [nextRow(), ...draft.map(nextRow)],
+      }));
+  }
+
+  /** Hands the hidden states of a step to the sequences that want theirs. */
+  private giveHidden(parts: readonly (Rows & { sequence: Sequence })[], offsets: Int32Array): void {
+    if (parts.every(({ sequence }) => sequence.request.hidden === undefined)) return;
+    const states = this.executable.hidden?.();
+    if (states === undefined) {
+      throw new EngineError('unsupported', 'this backend does not give out hidden states');
+    }
+    const width = states.length / (offsets.at(-1) ?? 1);
+    for (const [s, { sequence, table }] of parts.entries()) {
+      const [start = 0, end = 0] = offsets.subarray(s, s + 2);
+      sequence.request.hidden?.add(states.subarray(start * width, end * width), table.length);
+    }
+  }
+
+  /** Files the keys and values of drafted tokens that turned out right. */
+  keep({ table, tokens }: Sequence, accepted: number): void {
+    if (table !== null && accepted > 0) this.cache.commit(table, tokens, table.length + accepted);
+  }
+
+  /** Ends the running step, if there is one. */
+  cancel(): void {
+    if (!this.isRunning || this.isCancelled) return;
+    this.isCancelled = true;
+    this.executable.cancel();
+  }
+
+  private async execute(
+    batch: StepBatch,
+    isGreedy: boolean,
+  ): Promise<Float32Array | Int32Array | null> {
+    this.isRunning = true;
+    this.isCancelled = false;
+    try {
+      const ids = isGreedy ? this.executable.stepGreedy?.(batch, this.vocabSize) : undefined;
+      return await (ids ?? this.executable.step(batch));
+    } catch (error) {
+      if (this.isCancelled && isCancelled(error)) return null;
+      throw error;
+    } finally {
+      this.isRunning = false;
+    }
+  }
+}

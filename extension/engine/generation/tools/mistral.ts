@@ -1,0 +1,63 @@
+import { splitAtTag } from '../tag';
+import {
+  isObjectText,
+  parseCall,
+  type CallParser,
+  type ParsedCall,
+  type TextOrCall,
+} from './call_parser';
+
+export const MISTRAL_START = '[TOOL_CALLS]';
+
+/**
+ * Tool calls of Mistral's models: `[TOOL_CALLS][{"name": …, "arguments": {…}}, …]`, or since 2025
+ * `[TOOL_CALLS]name[ARGS]{…}` one after the other. They are the end of the answer.
+ */
+export class MistralParser implements CallParser {
+  private held = '';
+  private inCalls = false;
+
+  push(delta: string): TextOrCall[] {
+    this.held += delta;
+    if (this.inCalls) return [];
+    const { before, found, rest } = splitAtTag(this.held, MISTRAL_START);
+    this.held = rest;
+    this.inCalls = found;
+    return before === '' ? [] : [{ kind: 'text', text: before }];
+  }
+
+  flush(): TextOrCall[] {
+    const { held, inCalls } = this;
+    this.held = '';
+    this.inCalls = false;
+    const calls = inCalls ? (listOf(held) ?? namedOf(held)) : null;
+    if (calls !== null) return calls.map((call) => ({ kind: 'call', call }));
+    const text = inCalls ? MISTRAL_START + held : held;
+    return text === '' ? [] : [{ kind: 'text', text }];
+  }
+}
+
+/** A JSON list of calls, or one call. */
+function listOf(body: string): ParsedCall[] | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return null;
+  }
+  const items: unknown[] = Array.isArray(value) ? (value as unknown[]) : [value];
+  const calls = items.map((item) => parseCall(JSON.stringify(item)));
+  return calls.every((call) => call !== null) ? calls : null;
+}
+
+/** `name[CALL_ID]id[ARGS]{…}`, the parts in brackets as far as they are there. */
+function namedOf(body: string): ParsedCall[] | null {
+  const calls = body.split(MISTRAL_START).map((part): ParsedCall | null => {
+    const match = /^\s*([\w.:/-]+)\s*(?:\[CALL_ID\][\w-]*)?\s*(?:\[ARGS\])?\s*(\{[\s\S]*)$/.exec(
+      part,
+    );
+    const [, name = '', text = ''] = match ?? [];
+    return isObjectText(text) ? { name, arguments: text.trim() } : null;
+  });
+  return calls.every((call) => call !== null) ? calls : null;
+}

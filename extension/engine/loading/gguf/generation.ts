@@ -1,0 +1,68 @@
+import { ConfigReader } from '../config_reader';
+import type { GenerationConfig, SamplingDefaults } from '../generation_config';
+import type { FimTemplate } from '../manifest';
+import type { Tokenizer } from '../tokenizer';
+import type { GgufMetadata } from './metadata';
+import { readControlIds } from './vocabulary';
+
+/** Tokens that end a turn, which files often name only in the chat template. */
+const END_OF_TURN = [
+  '<|im_end|>',
+  '<|eot_id|>',
+  '<|eom_id|>',
+  '<|end|>',
+  '<|return|>',
+  '<|call|>',
+  '<end_of_turn>',
+  '<|endoftext|>',
+  '<|end_of_text|>',
+] as const;
+
+/** Where a sequence ends, and how the authors recommend to sample. */
+export function ggufGeneration(
+  file: string,
+  metadata: GgufMetadata,
+  tokenizer: Tokenizer,
+): GenerationConfig {
+  const ids = readControlIds(file, metadata);
+  const named = [ids.get('eos_token_id'), ids.get('eot_token_id'), ids.get('eom_token_id')];
+  const known = END_OF_TURN.map((text) => tokenizer.specialId(text));
+  const eosIds = new Set([...named, ...known].filter((id) => typeof id === 'number'));
+  return { eosIds: [...eosIds].sort((a, b) => a - b), sampling: sampling(file, metadata) };
+}
+
+function sampling(file: string, metadata: GgufMetadata): SamplingDefaults {
+  const reader = new ConfigReader(file, Object.fromEntries(metadata));
+  const float = (key: string, max: number) =>
+    reader.optionalFloat(`general.sampling.${key}`, { min: 0, max });
+  const [temperature, topP, minP] = [float('temp', 100), float('top_p', 1), float('min_p', 1)];
+  const penalty = float('penalty_repeat', 100);
+  const topK = reader.optionalInt('general.sampling.top_k', { min: -1, max: 1 << 22 });
+  return {
+    ...(temperature === null ? {} : { temperature }),
+    ...(topK === null ? {} : { topK: Math.max(topK, 0) }),
+    ...(topP === null ? {} : { topP }),
+    ...(minP === null ? {} : { minP }),
+    ...(penalty === null || penalty === 0 ? {} : { repetitionPenalty: penalty }),
+  };
+}
+
+/** A fill-in-the-middle prompt of the tokens that the file names for it, in the order of most models. */
+export function ggufFim(file: string, metadata: GgufMetadata): FimTemplate | null {
+  const ids = readControlIds(file, metadata);
+  const texts = metadata.get('tokenizer.ggml.tokens');
+  const text = (id: number | undefined) =>
+    id !== undefined && Array.isArray(texts) ? String(texts[id]) : null;
+  const prefix = text(ids.get('fim_pre_token_id') ?? ids.get('prefix_token_id'));
+  const suffix = text(ids.get('fim_suf_token_id') ?? ids.get('suffix_token_id'));
+  const middle = text(ids.get('fim_mid_token_id') ?? ids.get('middle_token_id'));
+  if (prefix === null || suffix === null || middle === null) return null;
+  const separator = text(ids.get('fim_sep_token_id'));
+  const repository = text(ids.get('fim_rep_token_id'));
+  return {
+    file,
+    template: `${prefix}{prefix}${suffix}{suffix}${middle}`,
+    fileHeader: separator === null ? null : `${separator}{path}\n`,
+    repoHeader: repository === null ? null : `${repository}{repo}\n`,
+  };
+}

@@ -1,0 +1,55 @@
+/**
+ * GGUF's names of a layer's tensors and the Hugging Face names that the model families ask for; without `.weight`.
+ * https://github.com/ggml-org/ggml/blob/master/docs/gguf.md#standardized-tensor-names
+ */
+const LAYER: Readonly<Record<string, string>> = {
+  attn_norm: 'input_layernorm',
+  attn_q: 'self_attn.q_proj',
+  attn_k: 'self_attn.k_proj',
+  attn_v: 'self_attn.v_proj',
+  attn_qkv: 'self_attn.qkv_proj',
+  attn_output: 'self_attn.o_proj',
+  attn_q_norm: 'self_attn.q_norm',
+  attn_k_norm: 'self_attn.k_norm',
+  attn_q_a: 'self_attn.q_a_proj',
+  attn_q_a_norm: 'self_attn.q_a_layernorm',
+  attn_q_b: 'self_attn.q_b_proj',
+  attn_kv_a_mqa: 'self_attn.kv_a_proj_with_mqa',
+  attn_kv_a_norm: 'self_attn.kv_a_layernorm',
+  attn_kv_b: 'self_attn.kv_b_proj',
+  attn_sinks: 'self_attn.sinks',
+  post_attention_norm: 'post_attention_layernorm',
+  ffn_norm: 'post_attention_layernorm',
+  ffn_gate: 'mlp.gate_proj',
+  ffn_up: 'mlp.up_proj',
+  ffn_down: 'mlp.down_proj',
+  post_ffw_norm: 'post_feedforward_layernorm',
+  ffn_gate_inp: 'mlp.gate',
+  ffn_gate_exps: 'mlp.switch_mlp.gate_proj',
+  ffn_up_exps: 'mlp.switch_mlp.up_proj',
+  ffn_down_exps: 'mlp.switch_mlp.down_proj',
+  ffn_gate_shexp: 'mlp.shared_experts.gate_proj',
+  ffn_up_shexp: 'mlp.shared_experts.up_proj',
+  ffn_down_shexp: 'mlp.shared_experts.down_proj',
+};
+
+const GLOBAL: Readonly<Record<string, string>> = {
+  token_embd: 'model.embed_tokens',
+  output_norm: 'model.norm',
+  output: 'lm_head',
+};
+
+/** Sinks are a parameter of their own in Hugging Face checkpoints, not the weight of a module. */
+const BARE = 'self_attn.sinks';
+
+/** Layer names in which an architecture differs from the table above. */
+export type LayerNames = Readonly<Record<string, string>>;
+
+/** The Hugging Face name of a tensor; a tensor that is not known keeps its own, and is then left over. */
+export function huggingFaceName(name: string, own: LayerNames): string {
+  const [, layer, stem = '', kind = ''] = /^(?:blk\.(\d+)\.)?(.+)\.(weight|bias)$/.exec(name) ?? [];
+  const path = layer === undefined ? GLOBAL[stem] : (own[stem] ?? LAYER[stem]);
+  if (path === undefined) return name;
+  if (layer === undefined) return `${path}.${kind}`;
+  return path === BARE ? `model.layers.${layer}.${path}` : `model.layers.${layer}.${path}.${kind}`;
+}

@@ -1,0 +1,102 @@
+import { badModel, quote, unsupportedModel } from '../bad_model';
+import { rowsOfWhole, selectRows } from '../tensor_part';
+import { checkShape, TensorStore } from '../tensor_store';
+import {
+  BLOCK_TYPES,
+  type BlockType,
+  type StoredTensor,
+  type TensorPart,
+  type Weight,
+} from '../weights';
+import type { GgufFile } from './gguf_file';
+import { huggingFaceName, type LayerNames } from './names';
+import type { GgufTensor } from './tensor_infos';
+
+const FLOATS = ['F32', 'F16', 'BF16'] as const;
+/** What the rotary embedding was made with; the config has read it, or it follows from it. */
+const ROPE = /^rope_(freqs|factors_long|factors_short)\.|\.attn_rot_embd\./;
+
+/** The weights of a GGUF model under their Hugging Face names. Nothing but headers is read until `read`. */
+export class GgufStore extends TensorStore {
+  private readonly tensors = new Map<string, GgufTensor>();
+  private readonly fileOf: ReadonlyMap<string, GgufFile>;
+
+  constructor(
+    private readonly parts: readonly GgufFile[],
+    names: LayerNames,
+  ) {
+    super(parts[0]?.path ?? '', (name) => ROPE.test(name));
+    this.fileOf = new Map(parts.map((part) => [part.path, part]));
+    for (const part of parts) {
+      for (const tensor of part.tensors.values()) {
+        const name = huggingFaceName(tensor.name, names);
+        const other = this.tensors.get(name);
+        if (other !== undefined) {
+          throw badModel(
+            part.path,
+            `tensors ${other.name} and ${tensor.name} are both ${quote(name)}`,
+          );
+        }
+        this.tensors.set(name, tensor);
+      }
+    }
+  }
+
+  shape(name: string): readonly number[] | null {
+    return this.tensors.get(name)?.shape ?? null;
+  }
+
+  weight(name: string, rows: number, cols: number, part?: TensorPart): Weight {
+    const tensor = this.take(name, this.tensors);
+    const isVector = rows === 1 && (part !== undefined || tensor.shape.length === 1);
+    const shape = isVector ? [cols] : [rows, cols];
+    checkShape(tensor, tensor.type.name, part?.shape ?? shape);
+    const width = isVector ? 1 : cols;
+    const place = (stored: StoredTensor, storedShape: readonly number[]) =>
+      part === undefined
+        ? { ...stored, shape: storedShape }
+        : selectRows(stored, part, rowsOfWhole(part, width), storedShape);
+    const type = tensor.type.name;
+    const float = FLOATS.find((candidate) => candidate === type);
+    if (float !== undefined) {
+      const weight = { ...place(stored(tensor, float), shape), shape };
+      if (isVector) this.requireFinite(weight);
+      return { kind: 'dense', tensor: weight };
+    }
+    const block = blockType(tensor);
+    if (isVector || part?.transposed === true) {
+      throw unsupportedModel(tensor.file, `${tensor.name}: got ${type}, expected F32, F16 or BF16`);
+    }
+    const rowBytes = (cols / tensor.type.blockSize) * tensor.type.blockBytes;
+    return { kind: 'gguf', type: block, tensor: place(stored(tensor, 'U8'), [rows, rowBytes]) };
+  }
+
+  close(): void {
+    for (const part of this.parts) part.close();
+  }
+
+  protected names(): Iterable<string> {
+    return this.tensors.keys();
+  }
+
+  protected bytes(tensor: StoredTensor): Uint8Array<ArrayBuffer> {
+    const file = this.fileOf.get(tensor.file);
+    if (file === undefined) throw badModel(this.place, `tensor ${quote(tensor.name)}: missing`);
+    return file.read(tensor.offset, tensor.byteLength);
+  }
+}
+
+function stored(tensor: GgufTensor, dtype: StoredTensor['dtype']): StoredTensor {
+  const { name, shape, file, offset, byteLength } = tensor;
+  return { name, dtype, shape, file, offset, byteLength };
+}
+
+function blockType({ type, name, file }: GgufTensor): BlockType {
+  const found = BLOCK_TYPES.find((candidate) => candidate === type.name);
+  if (found !== undefined) return found;
+  const supported = [...FLOATS, ...BLOCK_TYPES].join(', ');
+  throw unsupportedModel(
+    file,
+    `${name}: type ${type.name} is not supported; supported: ${supported}`,
+  );
+}

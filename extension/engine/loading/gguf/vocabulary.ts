@@ -1,0 +1,138 @@
+import type { AddedToken } from '../added_tokens';
+import { badModel, quote, unsupportedModel } from '../bad_model';
+import { ConfigReader } from '../config_reader';
+import type { GgufMetadata } from './metadata';
+
+/** The tokens of a GGUF file. */
+export interface GgufVocabulary {
+  /** 'gpt2': byte-level BPE; 'llama': SentencePiece. */
+  readonly model: 'gpt2' | 'llama';
+  /** By id; undefined for a token that is not used. */
+  readonly tokens: readonly (string | undefined)[];
+  /** Tokens that text becomes. */
+  readonly pieces: ReadonlyMap<string, number>;
+  /** SentencePiece's tokens for single bytes. */
+  readonly bytePieces: ReadonlyMap<string, number>;
+  readonly allTexts: ReadonlyMap<string, number>;
+  readonly addedTokens: readonly AddedToken[];
+  readonly eosId: number | null;
+  readonly unknownId: number | null;
+  /** The beginning-of-sequence token if the file asks for it, or does not say and `fallback` is true. */
+  prefixIds(fallback: boolean): readonly number[];
+  /** The end-of-sequence token if the file asks for it after each text. */
+  readonly suffixIds: readonly number[];
+}
+
+/** `tokenizer.ggml.token_type`. */
+const TYPE = { normal: 1, unknown: 2, control: 3, user: 4, unused: 5, byte: 6 } as const;
+const MAX_TOKEN_LENGTH = 2_048;
+
+/** Tokens that are control tokens by their use, whatever their type says. */
+const CONTROL_KEYS = [
+  'bos_token_id',
+  'eos_token_id',
+  'eot_token_id',
+  'eom_token_id',
+  'padding_token_id',
+  'fim_pre_token_id',
+  'fim_suf_token_id',
+  'fim_mid_token_id',
+  'fim_pad_token_id',
+  'fim_rep_token_id',
+  'fim_sep_token_id',
+  'prefix_token_id',
+  'suffix_token_id',
+  'middle_token_id',
+] as const;
+export type ControlKey = (typeof CONTROL_KEYS)[number];
+
+/** Ids of the named tokens; undefined where the file names none. */
+export type ControlIds = ReadonlyMap<ControlKey, number>;
+
+export function readControlIds(file: string, metadata: GgufMetadata): ControlIds {
+  const count = tokenTexts(file, metadata).length;
+  const reader = new ConfigReader(file, Object.fromEntries(metadata));
+  const ids = new Map<ControlKey, number>();
+  for (const key of CONTROL_KEYS) {
+    const id = reader.optionalInt(`tokenizer.ggml.${key}`, { min: 0, max: count - 1 });
+    if (id !== null) ids.set(key, id);
+  }
+  return ids;
+}
+
+/** Throws EngineError bad_model, or unsupported for another kind of tokenizer. */
+export function readVocabulary(file: string, metadata: GgufMetadata): GgufVocabulary {
+  const model = metadata.get('tokenizer.ggml.model');
+  if (model !== 'gpt2' && model !== 'llama') {
+    const expected = 'expected "gpt2" (byte-level BPE) or "llama" (SentencePiece)';
+    throw unsupportedModel(file, `tokenizer.ggml.model ${quote(model)} not supported: ${expected}`);
+  }
+  const texts = tokenTexts(file, metadata);
+  const types = tokenTypes(file, metadata, texts.length);
+  const controlIds = readControlIds(file, metadata);
+  const isControl = new Set(controlIds.values());
+  const textsOf = (...wanted: number[]) =>
+    new Map(
+      texts
+        .map((text, id) => [text, id] as const)
+        .filter(([, id]) => wanted.includes(types[id] ?? 0) && !isControl.has(id)),
+    );
+  const pieces = textsOf(TYPE.normal);
+  const eosId = controlIds.get('eos_token_id') ?? null;
+  return {
+    model,
+    tokens: texts.map((text, id) => (types[id] === TYPE.unused ? undefined : text)),
+    pieces,
+    bytePieces: textsOf(TYPE.byte),
+    allTexts: new Map(texts.map((text, id) => [text, id])),
+    addedTokens: texts.flatMap((content, id) => {
+      const type = types[id];
+      const special = type === TYPE.control || isControl.has(id);
+      const isAdded = special || type === TYPE.user;
+      return isAdded && content !== '' ? [addedToken(id, content, special)] : [];
+    }),
+    eosId,
+    unknownId: unknownId(file, metadata, types),
+    prefixIds: (fallback) => {
+      const bos = controlIds.get('bos_token_id');
+      const asked = metadata.get('tokenizer.ggml.add_bos_token') ?? fallback;
+      return asked === true && bos !== undefined ? [bos] : [];
+    },
+    suffixIds:
+      metadata.get('tokenizer.ggml.add_eos_token') === true && eosId !== null ? [eosId] : [],
+  };
+}
+
+function tokenTexts(file: string, metadata: GgufMetadata): readonly string[] {
+  const texts = metadata.get('tokenizer.ggml.tokens');
+  const isList = Array.isArray(texts) && texts.length > 0;
+  if (!isList || !texts.every((text) => typeof text === 'string')) {
+    throw badModel(file, 'tokenizer.ggml.tokens: expected a list of strings');
+  }
+  const list = texts as readonly string[];
+  const long = list.findIndex((text) => text.length > MAX_TOKEN_LENGTH);
+  if (long === -1) return list;
+  const problem = `got ${list[long]?.length} characters, expected at most ${MAX_TOKEN_LENGTH}`;
+  throw badModel(file, `tokenizer.ggml.tokens[${long}]: ${problem}`);
+}
+
+function tokenTypes(file: string, metadata: GgufMetadata, count: number): readonly number[] {
+  const types = metadata.get('tokenizer.ggml.token_type') ?? Array<number>(count).fill(TYPE.normal);
+  if (Array.isArray(types) && types.length === count && types.every(Number.isInteger)) {
+    return types as readonly number[];
+  }
+  throw badModel(file, `tokenizer.ggml.token_type: expected ${count} integers`);
+}
+
+function unknownId(file: string, metadata: GgufMetadata, types: readonly number[]): number | null {
+  const reader = new ConfigReader(file, Object.fromEntries(metadata));
+  const range = { min: 0, max: types.length - 1 };
+  const declared = reader.optionalInt('tokenizer.ggml.unknown_token_id', range);
+  if (declared !== null) return declared;
+  const found = types.indexOf(TYPE.unknown);
+  return found === -1 ? null : found;
+}
+
+function addedToken(id: number, content: string, special: boolean): AddedToken {
+  return { id, content, special, lstrip: false, rstrip: false, singleWord: false };
+}

@@ -1,0 +1,23 @@
+/** The engine child process: started by the extension host, never imports 'vscode'. */
+import { runChild } from './child/run';
+import { heldLocally } from './child/local_engine';
+import { Engine } from './engine';
+import { resolveModel } from './loading/model_dir';
+import { openRemote } from './remote/remote_engine';
+
+runChild(async (settings, onProgress) => {
+  const { modelDir, backend, threads, contextLength, batchSize, prefillStep } = settings;
+  const { features, remote } = settings;
+  if (remote !== null) return openRemote({ ...remote, contextLength }, onProgress);
+  const options = {
+    modelDir: resolveModel(modelDir),
+    backend,
+    threads,
+    precision: 'fast',
+    features,
+    ...(contextLength > 0 && { contextLength }),
+    ...(batchSize > 0 && { batchSize }),
+    ...(prefillStep > 0 && { prefillStep }),
+  } as const;
+  return heldLocally(await Engine.load(options, onProgress));
+});

@@ -1,0 +1,84 @@
+import type { ChatPart, ChatResult, ContextCut } from '../../protocol/chat';
+import type { AssistantTurn, TurnStats } from '../../protocol/conversation';
+
+/** An answer as it is written: takes the engine's parts, gives turns to show. */
+export class AnswerInProgress {
+  private thinkingSince: number | null = null;
+  private prompt: Extract<ChatPart, { kind: 'prompt' }> | null = null;
+
+  constructor(
+    private turn: AssistantTurn,
+    private readonly now: () => number,
+  ) {}
+
+  get current(): AssistantTurn {
+    return this.turn;
+  }
+
+  /** @returns true when the part changed more than the end of text or thoughts */
+  take(part: ChatPart): boolean {
+    switch (part.kind) {
+      case 'prompt':
+        this.prompt = part;
+        this.turn = { ...this.turn, problem: cutNote(part.cut) };
+        return true;
+      case 'reasoning': {
+        const isFirst = this.thinkingSince === null;
+        this.thinkingSince ??= this.now();
+        this.turn = {
+          ...this.turn,
+          state: 'streaming',
+          reasoning: this.turn.reasoning + part.text,
+        };
+        return isFirst;
+      }
+      case 'text': {
+        const isFirst = this.turn.text === '';
+        this.turn = { ...this.thought(), state: 'streaming', text: this.turn.text + part.text };
+        return isFirst;
+      }
+      case 'toolCall':
+        return false;
+    }
+  }
+
+  finish(result: ChatResult, model: string): AssistantTurn {
+    const { usage, timings } = result;
+    const stats: TurnStats = {
+      ...usage,
+      contextLength: this.prompt?.contextLength ?? 0,
+      decodeMs: timings.decodeMs,
+      totalMs: timings.totalMs,
+      cut: this.prompt?.cut ?? null,
+    };
+    const state = result.finish === 'cancelled' ? 'stopped' : 'done';
+    const notes = [this.turn.problem, endNote(result)].filter((note) => note !== '');
+    this.turn = { ...this.thought(), state, model, stats, problem: notes.join(' ') };
+    return this.turn;
+  }
+
+  fail(message: string): AssistantTurn {
+    this.turn = { ...this.thought(), state: 'failed', problem: message };
+    return this.turn;
+  }
+
+  private thought(): AssistantTurn {
+    if (this.thinkingSince === null || this.turn.reasoningMs !== null) return this.turn;
+    return { ...this.turn, reasoningMs: Math.max(0, this.now() - this.thinkingSince) };
+  }
+}
+
+export function cutNote(cut: ContextCut | null): string {
+  if (cut === null) return '';
+  const messages = cut.messages === 1 ? 'message was' : `${cut.messages} messages were`;
+  return (
+    `The oldest ${messages} left out: the whole conversation has ${cut.wantedTokens} tokens, ` +
+    'more than the model’s context holds.'
+  );
+}
+
+function endNote({ finish, usage }: ChatResult): string {
+  return finish === 'length'
+    ? `The answer ends at ${usage.generatedTokens} tokens, its limit or the end of the context.`
+    : '';
+}

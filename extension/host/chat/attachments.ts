@@ -1,0 +1,58 @@
+/** Text of the editor as attachments. */
+import { randomUUID } from 'node:crypto';
+import * as vscode from 'vscode';
+import type { Attachment } from '../../protocol/conversation';
+
+/** More characters than any context holds tokens. */
+const MAX_CHARS = 2 ** 20;
+
+export function selectionAttachment(editor: vscode.TextEditor): Attachment | null {
+  return editor.selection.isEmpty ? null : rangeAttachment(editor.document, editor.selection);
+}
+
+export function rangeAttachment(document: vscode.TextDocument, range: vscode.Range): Attachment {
+  const lines = [range.start.line + 1, range.end.line + 1] as const;
+  return attachment('selection', document, document.getText(range), lines);
+}
+
+export function fileAttachment(document: vscode.TextDocument): Attachment {
+  return attachment('file', document, document.getText(), null);
+}
+
+/** Every problem that the editor knows of in a file, with its line; null when there is none. */
+export function problemsAttachment(document: vscode.TextDocument): Attachment | null {
+  const problems = vscode.languages.getDiagnostics(document.uri);
+  if (problems.length === 0) return null;
+  const lines = problems.map(({ range, message }) => {
+    const { line } = range.start;
+    return `line ${line + 1}: ${message}\n    ${document.lineAt(line).text.trim()}`;
+  });
+  return { ...attachment('problem', document, lines.join('\n'), null), languageId: 'text' };
+}
+
+/** The editor that the user last looked at; a view that has the focus does not change it. */
+export function currentEditor(): vscode.TextEditor | undefined {
+  return vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors[0];
+}
+
+/** What a slash command is about when nothing is attached. */
+export function automaticAttachment(): Attachment | null {
+  const editor = currentEditor();
+  return editor ? (selectionAttachment(editor) ?? fileAttachment(editor.document)) : null;
+}
+
+function attachment(
+  kind: Attachment['kind'],
+  document: vscode.TextDocument,
+  text: string,
+  lines: Attachment['lines'],
+): Attachment {
+  return {
+    id: randomUUID(),
+    kind,
+    path: vscode.workspace.asRelativePath(document.uri, false).replaceAll('\\', '/'),
+    languageId: document.languageId,
+    lines,
+    text: text.slice(0, MAX_CHARS).replaceAll('\r\n', '\n'),
+  };
+}

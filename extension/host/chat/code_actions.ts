@@ -1,0 +1,88 @@
+/** What the buttons of a code block do. */
+import * as vscode from 'vscode';
+import type { CodeAction } from '../../protocol/chat_view';
+import type { Snapshots } from '../snapshots';
+import { isSensitive, planApply } from './apply';
+import { currentEditor } from './attachments';
+import { confirmSensitive } from './sensitive';
+
+/** Highlighting names of models and their readers that are no language ids of VS Code. */
+const LANGUAGE_IDS: Readonly<Record<string, string>> = {
+  ts: 'typescript',
+  tsx: 'typescriptreact',
+  js: 'javascript',
+  jsx: 'javascriptreact',
+  py: 'python',
+  rs: 'rust',
+  rb: 'ruby',
+  sh: 'shellscript',
+  bash: 'shellscript',
+  cs: 'csharp',
+  'c++': 'cpp',
+  md: 'markdown',
+  yml: 'yaml',
+};
+
+export class CodeActions {
+  constructor(private readonly snapshots: Snapshots) {}
+
+  async run(action: CodeAction, code: string, language: string): Promise<void> {
+    switch (action) {
+      case 'copy':
+        await vscode.env.clipboard.writeText(code);
+        vscode.window.setStatusBarMessage('anllm: copied', 2000);
+        return;
+      case 'newFile':
+        return newFile(code, language);
+      case 'insert':
+        return insert(code);
+      case 'apply':
+        return this.apply(code);
+    }
+  }
+
+  /** Changes the open document, unsaved and as one step to undo, and shows what changed. */
+  private async apply(code: string): Promise<void> {
+    const { document, selection } = editorOrSay();
+    if (isSensitive(document.uri.path) && !(await confirmSensitive(document.uri))) return;
+    const old = document.getText();
+    const plan = planApply(old, code, {
+      start: document.offsetAt(selection.start),
+      end: document.offsetAt(selection.end),
+    });
+    if (old.slice(plan.start, plan.end) === plan.text) {
+      void vscode.window.showInformationMessage('anllm: the file has this code already.');
+      return;
+    }
+    const range = new vscode.Range(document.positionAt(plan.start), document.positionAt(plan.end));
+    const change = new vscode.WorkspaceEdit();
+    change.replace(document.uri, range, plan.text);
+    if (!(await vscode.workspace.applyEdit(change))) throw new Error('the document is read-only');
+    const left = this.snapshots.add(document.uri, old);
+    const name = document.uri.path.split('/').at(-1) ?? '';
+    const title = `${name} (before ↔ with the answer’s code)`;
+    await vscode.commands.executeCommand('vscode.diff', left, document.uri, title);
+  }
+}
+
+async function newFile(code: string, language: string): Promise<void> {
+  const id = LANGUAGE_IDS[language] ?? language;
+  const known = await vscode.languages.getLanguages();
+  const document = await vscode.workspace.openTextDocument({
+    content: `${code}\n`,
+    ...(known.includes(id) ? { language: id } : {}),
+  });
+  await vscode.window.showTextDocument(document);
+}
+
+async function insert(code: string): Promise<void> {
+  const editor = editorOrSay();
+  await editor.edit((builder) => builder.replace(editor.selection, code));
+  await vscode.window.showTextDocument(editor.document, editor.viewColumn);
+}
+
+function editorOrSay(): vscode.TextEditor {
+  const editor = currentEditor();
+  if (!editor) throw new Error('open the file that the code belongs to first.');
+  return editor;
+}

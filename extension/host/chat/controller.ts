@@ -1,0 +1,212 @@
+import { MODEL_SAMPLING, type ChatRequest, type ChatResult } from '../../protocol/chat';
+import type { ToView, ModelState } from '../../protocol/chat_view';
+import type { AssistantTurn, Attachment, Conversation } from '../../protocol/conversation';
+import { ProtocolError } from '../../protocol/errors';
+import type { CallOptions } from '../engine/link';
+import { AnswerStream } from './answer_stream';
+import type { History } from './history';
+import { parseSlash, promptOf } from './prompt';
+import {
+  ask,
+  branch,
+  cleanTitle,
+  edit,
+  newConversation,
+  replaceTurn,
+  retry,
+  settled,
+  userTurn,
+} from './turns';
+
+export interface ChatOptions {
+  readonly chat: (request: ChatRequest, options: CallOptions<'chat'>) => Promise<ChatResult>;
+  readonly model: () => ModelState;
+  readonly maxTokens: () => number;
+  /** Null = the model's own. */
+  readonly temperature: () => number | null;
+  readonly history: History;
+  readonly post: (message: ToView) => void;
+  /** What a slash command without attachments is about: the selection, else the open file. */
+  readonly autoAttach: () => Attachment | null;
+  /** Keeps the id of the open conversation for the next window. */
+  readonly remember: (id: string) => void;
+  readonly log: (message: string) => void;
+  readonly now: () => number;
+}
+
+/** What a crash may lose of an answer. */
+const SAVE_MS = 2000;
+
+/** The open conversation: what was asked, the answer that is written, and the file of both. */
+export class ChatController {
+  private conversation: Conversation;
+  private attachments: readonly Attachment[] = [];
+  private running: AbortController | null = null;
+
+  constructor(private readonly options: ChatOptions) {
+    this.conversation = newConversation(options.now());
+  }
+
+  get current(): Conversation {
+    return this.conversation;
+  }
+
+  /** Opens the conversation of the last window, when there is one. */
+  async restore(id: string | undefined): Promise<void> {
+    if (id !== undefined) await this.open(id);
+  }
+
+  /** Tells a page that just loaded everything. */
+  show(): void {
+    const { post, model } = this.options;
+    post({ kind: 'model', model: model() });
+    post({ kind: 'conversation', conversation: this.conversation });
+    post({ kind: 'attachments', attachments: this.attachments });
+  }
+
+  /** Resolves when the answer is there, whatever became of it. */
+  async send(text: string): Promise<void> {
+    if (this.running || (text.trim() === '' && this.attachments.length === 0)) return;
+    const automatic =
+      this.attachments.length === 0 && parseSlash(text).command ? this.options.autoAttach() : null;
+    const attachments = automatic ? [automatic] : this.attachments;
+    this.attachments = [];
+    this.options.post({ kind: 'attachments', attachments: [] });
+    await this.answer(ask(this.conversation, userTurn(text, attachments)));
+  }
+
+  async retry(answerId: string): Promise<void> {
+    const next = this.running ? null : retry(this.conversation, answerId);
+    if (next) await this.answer(next);
+  }
+
+  async edit(turnId: string, text: string): Promise<void> {
+    const next = this.running || text.trim() === '' ? null : edit(this.conversation, turnId, text);
+    if (next) await this.answer(next);
+  }
+
+  /** Opens a copy that ends with that answer; the conversation itself stays as it is. */
+  async branch(answerId: string): Promise<void> {
+    const next = branch(this.conversation, answerId, this.options.now());
+    if (!next) return;
+    this.stop();
+    this.setOpen(settled(next));
+    await this.save();
+  }
+
+  stop(): void {
+    this.running?.abort();
+  }
+
+  attach(attachment: Attachment): void {
+    const others = this.attachments.filter((old) => !sameText(old, attachment));
+    this.setAttachments([...others, attachment]);
+  }
+
+  detach(id: string): void {
+    this.setAttachments(this.attachments.filter((attachment) => attachment.id !== id));
+  }
+
+  newChat(): void {
+    this.stop();
+    this.setOpen(newConversation(this.options.now()));
+  }
+
+  async open(id: string): Promise<void> {
+    if (id === this.conversation.id) return;
+    const found = await this.options.history.read(id);
+    if (!found) return;
+    this.stop();
+    this.setOpen(settled(found));
+  }
+
+  async rename(id: string, title: string): Promise<void> {
+    const { history } = this.options;
+    const found = id === this.conversation.id ? this.conversation : await history.read(id);
+    if (!found) return;
+    const renamed = { ...found, title: cleanTitle(title) };
+    await history.save(renamed);
+    if (id !== this.conversation.id) return;
+    this.conversation = { ...this.conversation, title: renamed.title };
+    this.options.post({ kind: 'conversation', conversation: this.conversation });
+  }
+
+  async remove(id: string): Promise<void> {
+    if (id === this.conversation.id) this.newChat();
+    await this.options.history.remove(id);
+  }
+
+  private setOpen(conversation: Conversation): void {
+    if (conversation.id !== this.conversation.id) void this.save();
+    this.conversation = conversation;
+    this.options.remember(conversation.id);
+    this.options.post({ kind: 'conversation', conversation });
+  }
+
+  private setAttachments(attachments: readonly Attachment[]): void {
+    this.attachments = attachments;
+    this.options.post({ kind: 'attachments', attachments });
+  }
+
+  /** Answers the last question of a conversation that ends with an empty answer. */
+  private async answer(conversation: Conversation): Promise<void> {
+    const empty = conversation.turns.at(-1);
+    if (empty?.role !== 'assistant') return;
+    const { options } = this;
+    const controller = new AbortController();
+    this.running = controller;
+    this.setOpen({ ...conversation, updatedAt: options.now() });
+    const stream = new AnswerStream(empty, options, (turn) => this.keep(conversation.id, turn));
+    await this.save();
+    try {
+      const request: ChatRequest = {
+        messages: promptOf({ turns: conversation.turns.slice(0, -1) }),
+        tools: [],
+        toolChoice: 'auto',
+        sampling: { ...MODEL_SAMPLING, temperature: options.temperature() },
+        thinking: 'auto',
+        maxTokens: options.maxTokens(),
+      };
+      const { signal } = controller;
+      const result = await options.chat(request, {
+        signal,
+        onPartial: (part) => stream.take(part),
+      });
+      stream.finish(result, options.model().title);
+    } catch (error) {
+      if (controller.signal.aborted) stream.stopped();
+      else stream.fail(messageOf(error));
+    } finally {
+      if (this.running === controller) this.running = null;
+    }
+    if (this.conversation.id === conversation.id) await this.save();
+  }
+
+  /** The answer's conversation may no longer be the open one. */
+  private keep(id: string, turn: AssistantTurn): void {
+    if (this.conversation.id !== id) return;
+    const saved = this.conversation.updatedAt;
+    const now = this.options.now();
+    const isDue = now - saved >= SAVE_MS;
+    this.conversation = {
+      ...replaceTurn(this.conversation, turn),
+      updatedAt: isDue ? now : saved,
+    };
+    if (isDue) void this.save();
+  }
+
+  private async save(): Promise<void> {
+    const { history, log } = this.options;
+    if (this.conversation.turns.length === 0) return;
+    await history.save(this.conversation).catch((error: unknown) => log(String(error)));
+  }
+}
+
+function sameText(a: Attachment, b: Attachment): boolean {
+  return a.path === b.path && a.kind === b.kind && a.text === b.text;
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof ProtocolError) return error.message;
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,26 @@
+import type { Conversation, Turn } from '../../protocol/conversation';
+import { attachmentText } from './prompt';
+
+/** A conversation as a Markdown document. */
+export function toMarkdown({ title, createdAt, turns }: Conversation): string {
+  const date = new Date(createdAt).toISOString().slice(0, 16).replace('T', ' ');
+  return [`# ${title}`, `${date} UTC`, ...turns.flatMap(section)].join('\n\n') + '\n';
+}
+
+function section(turn: Turn): string[] {
+  if (turn.role === 'user') {
+    return ['## You', ...turn.attachments.map(attachmentText), turn.text];
+  }
+  const heading = turn.model === '' ? '## Answer' : `## ${turn.model}`;
+  const thoughts = turn.reasoning === '' ? [] : [quoted(turn.reasoning)];
+  const problem = turn.problem === '' ? [] : [`*${turn.problem}*`];
+  return [heading, ...thoughts, turn.text, ...problem].filter((part) => part !== '');
+}
+
+function quoted(text: string): string {
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => `> ${line}`.trimEnd())
+    .join('\n');
+}

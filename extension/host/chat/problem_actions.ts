@@ -1,0 +1,65 @@
+/** The light bulb on a problem: explain or fix it in the chat. */
+import * as vscode from 'vscode';
+import type { Attachment } from '../../protocol/conversation';
+import type { Configuration } from '../configuration';
+import type { Disposable } from '../lifecycle';
+import { chatModelOf } from '../settings';
+import { rangeAttachment } from './attachments';
+
+/** Lines around the problem that the model sees. */
+const LINES_AROUND = 20;
+
+/** What the commands of the light bulb are given. */
+export interface ProblemPlace {
+  readonly uri: vscode.Uri;
+  readonly range: vscode.Range;
+  readonly message: string;
+}
+
+const ACTIONS = [
+  {
+    command: 'anllm.chat.fixProblem',
+    title: 'Fix with anllm',
+    kind: vscode.CodeActionKind.QuickFix,
+  },
+  {
+    command: 'anllm.chat.explainProblem',
+    title: 'Explain with anllm',
+    kind: vscode.CodeActionKind.QuickFix,
+  },
+] as const;
+
+export function registerProblemActions(configuration: Configuration): Disposable {
+  return vscode.languages.registerCodeActionsProvider(
+    [{ scheme: 'file' }, { scheme: 'untitled' }, { scheme: 'vscode-remote' }],
+    {
+      provideCodeActions: (document, _range, { diagnostics }) => {
+        const [problem] = diagnostics;
+        if (!problem || chatModelOf(configuration.current.engine) === '') return [];
+        const { range, message } = problem;
+        const place: ProblemPlace = { uri: document.uri, range, message };
+        return ACTIONS.map(({ command, title, kind }) => {
+          const action = new vscode.CodeAction(title, kind);
+          action.command = { command, title, arguments: [place] };
+          action.diagnostics = [problem];
+          return action;
+        });
+      },
+    },
+    { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] },
+  );
+}
+
+export function isProblemPlace(value: unknown): value is ProblemPlace {
+  if (typeof value !== 'object' || value === null) return false;
+  const { uri, range, message } = value as Partial<Record<keyof ProblemPlace, unknown>>;
+  return uri instanceof vscode.Uri && range instanceof vscode.Range && typeof message === 'string';
+}
+
+/** The code around the problem. */
+export async function codeAround({ uri, range }: ProblemPlace): Promise<Attachment> {
+  const document = await vscode.workspace.openTextDocument(uri);
+  const first = Math.max(0, range.start.line - LINES_AROUND);
+  const last = Math.min(document.lineCount - 1, range.end.line + LINES_AROUND);
+  return rangeAttachment(document, new vscode.Range(first, 0, last, Number.MAX_SAFE_INTEGER));
+}

@@ -1,0 +1,30 @@
+import { randomUUID } from 'node:crypto';
+import * as vscode from 'vscode';
+import type { Attachment } from '../../protocol/conversation';
+
+/**
+ * What is selected in the terminal; null when nothing is. VS Code gives the selection to no extension but copies it, so
+ * the clipboard is used for a moment and then put back.
+ */
+export async function terminalAttachment(): Promise<Attachment | null> {
+  const { clipboard } = vscode.env;
+  const before = await clipboard.readText();
+  // A mark that no terminal shows tells a selection from none.
+  const mark = `anllm ${randomUUID()}`;
+  await clipboard.writeText(mark);
+  try {
+    await vscode.commands.executeCommand('workbench.action.terminal.copySelection');
+    const text = await clipboard.readText();
+    if (text === mark || text.trim() === '') return null;
+    return {
+      id: randomUUID(),
+      kind: 'terminal',
+      path: vscode.window.activeTerminal?.name ?? 'terminal',
+      languageId: 'text',
+      lines: null,
+      text: text.replaceAll('\r\n', '\n'),
+    };
+  } finally {
+    await clipboard.writeText(before);
+  }
+}

@@ -1,0 +1,229 @@
+import * as vscode from 'vscode';
+import { isSensitive } from '../chat/apply';
+import { askOnce } from '../chat/ask_once';
+import { confirmSensitive } from '../chat/sensitive';
+import type { Configuration } from '../configuration';
+import type { EngineSupervisor } from '../engine/supervisor';
+import { DisposableStore, type Disposable } from '../lifecycle';
+import { chatModelOf } from '../settings';
+import type { Snapshots } from '../snapshots';
+import { codeOf, indentLike } from './answer_code';
+import { closeDiff, showDiff } from './diff_tab';
+import { Passage } from './passage';
+import { editMessages } from './prompt';
+import { Proposal } from './proposal';
+import { editRegion } from './region';
+import { Review } from './review';
+
+/** Steadier than a conversation: an edit is to be what was asked for. */
+const TEMPERATURE = 0.2;
+
+export interface InlineEditParts {
+  readonly configuration: Configuration;
+  readonly engine: Pick<EngineSupervisor, 'chat'>;
+  readonly snapshots: Snapshots;
+}
+
+/**
+ * Rewrites lines of the editor as the user says. The model's text goes into a proposal beside the file while it is
+ * written; the file itself is changed once, when the text is whole, so that one undo takes it back and a cancelled
+ * edit leaves no trace. A file whose lines changed meanwhile is left alone.
+ */
+export class InlineEdit implements Disposable {
+  private readonly store = new DisposableStore();
+  private lastInstruction = '';
+  private writing: AbortController | null = null;
+  private review: Review | null = null;
+
+  constructor(private readonly parts: InlineEditParts) {
+    this.store.add(parts.configuration.onChange(() => this.tellModel()));
+    this.tellModel();
+  }
+
+  /** Asks for an instruction and writes. Throws an Error that says why it could not. */
+  async start(): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    if (!editor || vscode.workspace.fs.isWritableFileSystem(editor.document.uri.scheme) === false) {
+      throw new Error('open a file that can be changed first.');
+    }
+    if (this.writing) throw new Error('an edit is being written: cancel it first.');
+    if (!(await this.hasModel())) return;
+    const { document } = editor;
+    if (isSensitive(document.uri.path) && !(await confirmSensitive(document.uri))) return;
+    this.review?.keep();
+    const range = await editRegion(editor);
+    const instruction = await this.ask(editor, range);
+    if (instruction === undefined || instruction.trim() === '') return;
+    this.lastInstruction = instruction;
+    const controller = new AbortController();
+    this.writing = controller;
+    try {
+      await this.write(new Passage(document, range), instruction, controller);
+    } finally {
+      this.writing = null;
+      await this.tellState();
+    }
+  }
+
+  /** While it is written: stops. Afterwards: the change stays, unsaved. */
+  async keep(): Promise<void> {
+    await this.needReview().finish();
+  }
+
+  async discard(): Promise<void> {
+    if (this.writing) this.writing.abort();
+    else await this.needReview().discard();
+  }
+
+  async discardPart(): Promise<void> {
+    await this.needReview().discardPart();
+  }
+
+  dispose(): void {
+    this.writing?.abort();
+    this.review?.keep();
+    this.store.dispose();
+  }
+
+  private needReview(): Review {
+    if (!this.review) throw new Error('there is no edit to keep or to discard.');
+    return this.review;
+  }
+
+  private async ask(editor: vscode.TextEditor, range: vscode.Range): Promise<string | undefined> {
+    const mark = vscode.window.createTextEditorDecorationType({
+      backgroundColor: new vscode.ThemeColor('editor.rangeHighlightBackground'),
+      isWholeLine: true,
+    });
+    const last = lastLine(range);
+    editor.setDecorations(mark, [new vscode.Range(range.start.line, 0, last, 0)]);
+    try {
+      const [from, to] = [range.start.line + 1, last + 1];
+      const lines = from === to ? `line ${from}` : `lines ${from} to ${to}`;
+      return await vscode.window.showInputBox({
+        title: `Edit ${lines}`,
+        prompt: 'What should change? The result is shown as a diff.',
+        value: this.lastInstruction,
+      });
+    } finally {
+      mark.dispose();
+    }
+  }
+
+  private async write(
+    passage: Passage,
+    instruction: string,
+    controller: AbortController,
+  ): Promise<void> {
+    const { snapshots } = this.parts;
+    const proposal = new Proposal(passage, snapshots);
+    try {
+      await this.tellState();
+      await proposal.show();
+      const answer = await this.generate(passage, instruction, proposal, controller);
+      const isCancelled = controller.signal.aborted;
+      const code = isCancelled ? null : codeOf(answer, true);
+      if (code === null) {
+        await closeDiff(proposal.uri, passage.document);
+        if (isCancelled) return;
+        throw new Error('the model answered without code: ask again in other words.');
+      }
+      await this.propose(passage, proposal, indentLike(code, passage.text));
+    } catch (error) {
+      await closeDiff(proposal.uri, passage.document);
+      throw error;
+    } finally {
+      passage.dispose();
+    }
+  }
+
+  /** @returns the answer; what came of it when it was cancelled is of no use */
+  private async generate(
+    passage: Passage,
+    instruction: string,
+    proposal: Proposal,
+    controller: AbortController,
+  ): Promise<string> {
+    const { engine, configuration } = this.parts;
+    const { temperature, maxTokens } = configuration.current.chat;
+    try {
+      return await askOnce(engine, {
+        title: 'anllm: writing the edit',
+        messages: editMessages(passage.place(), instruction),
+        temperature: temperature ?? TEMPERATURE,
+        maxTokens,
+        controller,
+        onText: (answer) => {
+          const code = codeOf(answer, false);
+          if (code !== null) proposal.grow(indentLike(code, passage.text));
+        },
+      });
+    } catch (error) {
+      if (!controller.signal.aborted) throw error;
+      return '';
+    } finally {
+      proposal.settle();
+    }
+  }
+
+  /** Changes the file, once, and shows what changed. */
+  private async propose(passage: Passage, proposal: Proposal, code: string): Promise<void> {
+    const { document } = passage;
+    if (passage.isSameAs(code)) {
+      await closeDiff(proposal.uri, document);
+      void vscode.window.showInformationMessage('anllm: the model changed nothing.');
+      return;
+    }
+    if (!passage.isUntouched) {
+      proposal.finish(code);
+      void vscode.window.showWarningMessage(
+        'anllm: these lines changed while the model was writing, so the edit was not made. ' +
+          'Its text stays open beside them to copy from.',
+      );
+      return;
+    }
+    const before = document.getText();
+    const span = await passage.replace(code);
+    const left = this.parts.snapshots.add(document.uri, before);
+    const name = document.uri.path.split('/').at(-1) ?? '';
+    await showDiff(left, document.uri, `${name} (before ↔ edit)`, passage.line);
+    await closeDiff(proposal.uri, null);
+    const review = new Review({ document, before, old: passage.text, span, left }, () => {
+      if (this.review === review) this.review = null;
+      void this.tellState();
+    });
+    this.review = review;
+  }
+
+  private async hasModel(): Promise<boolean> {
+    if (this.model !== '') return true;
+    const choose = 'Choose a Model';
+    const choice = await vscode.window.showInformationMessage(
+      'anllm: edits need a chat model; the built-in one completes code only.',
+      choose,
+    );
+    if (choice === choose) await vscode.commands.executeCommand('anllm.chat.chooseModel');
+    return this.model !== '';
+  }
+
+  private get model(): string {
+    return chatModelOf(this.parts.configuration.current.engine);
+  }
+
+  /** For the keys: without a chat model they are VS Code's. */
+  private tellModel(): void {
+    void vscode.commands.executeCommand('setContext', 'anllm.hasChatModel', this.model !== '');
+  }
+
+  private async tellState(): Promise<void> {
+    const state = this.writing ? 'writing' : this.review ? 'review' : '';
+    const paths = this.review ? [this.review.path] : [];
+    await vscode.commands.executeCommand('setContext', 'anllm.edit', state);
+    await vscode.commands.executeCommand('setContext', 'anllm.edit.paths', paths);
+  }
+}
+
+/** Of a range of whole lines, which ends where the next line starts. */
+function lastLine({ start, end }: vscode.Range): number {
+  return end.character === 0 && end.line > start.line ? end.line - 1 : end.line;
+}

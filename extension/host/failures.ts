@@ -1,0 +1,29 @@
+import * as vscode from 'vscode';
+import type { SupervisedStatus } from './engine/supervisor';
+import type { Host } from './host';
+import type { Disposable } from './lifecycle';
+
+const SETTINGS = 'Open Settings';
+const LOG = 'Show Log';
+
+/** Says once what keeps the engine from working; the status bar goes on saying it. */
+export function reportFailures({ engine, log }: Host): Disposable {
+  let told = '';
+  return engine.onStatus((status) => {
+    const problem = problemOf(status);
+    if (problem === null || problem === told) return;
+    told = problem;
+    void vscode.window.showErrorMessage(`anllm: ${problem}`, SETTINGS, LOG).then((choice) => {
+      if (choice === LOG) log.show();
+      if (choice === SETTINGS) {
+        void vscode.commands.executeCommand('workbench.action.openSettings', 'anllm.engine');
+      }
+    });
+  });
+}
+
+/** A first crash is no problem yet: the next completion starts the engine again. */
+function problemOf(status: SupervisedStatus): string | null {
+  if (status.state === 'failed') return status.message;
+  return status.state === 'crashed' && status.waitMs > 0 ? status.message : null;
+}

@@ -1,0 +1,63 @@
+import * as vscode from 'vscode';
+import type { Configuration } from '../configuration';
+import type { ModelLibrary } from '../models/library';
+import { chooseModel } from '../chat/choose_model';
+import { chatModelOf } from '../settings';
+
+interface Change {
+  readonly key: string;
+  readonly value: unknown;
+  readonly why: string;
+}
+
+/** What VS Code's own chat needs to run without an account, on a model of the user's. */
+const CHANGES: readonly Change[] = [
+  {
+    key: 'chat.allowAnonymousAccess',
+    value: true,
+    why: 'lets the chat work without an account',
+  },
+  {
+    key: 'chat.byokUtilityModelDefault',
+    value: 'mainAgent',
+    why: 'has titles and summaries written by the same model',
+  },
+];
+
+/** Sets, when the user agrees, what VS Code's chat needs to use the chat model. */
+export async function useInVsCode(
+  configuration: Configuration,
+  library: ModelLibrary,
+): Promise<void> {
+  const lacksModel = (): boolean => chatModelOf(configuration.current.engine) === '';
+  if (lacksModel()) await chooseModel(configuration, library);
+  if (lacksModel()) return;
+  const settings = vscode.workspace.getConfiguration();
+  const known = CHANGES.filter(({ key }) => settings.inspect(key)?.defaultValue !== undefined);
+  const wanted = known.filter(({ key, value }) => settings.get(key) !== value);
+  if (known.length < CHANGES.length) {
+    void vscode.window.showWarningMessage(
+      'anllm: this version of VS Code asks for an account before its own chat runs. ' +
+        'The anllm view and @anllm work without one.',
+    );
+  }
+  if (wanted.length > 0 && !(await consent(wanted))) return;
+  for (const { key, value } of wanted) {
+    await settings.update(key, value, vscode.ConfigurationTarget.Global);
+  }
+  await vscode.commands.executeCommand('workbench.action.chat.open');
+}
+
+async function consent(changes: readonly Change[]): Promise<boolean> {
+  const lines = changes.map(({ key, value, why }) => `${key}: ${JSON.stringify(value)} ${why}.`);
+  const change = 'Change settings';
+  const choice = await vscode.window.showInformationMessage(
+    'Use the chat model for VS Code’s own chat?',
+    {
+      modal: true,
+      detail: `These of your settings are changed:\n\n${lines.join('\n')}\n\nPick the model in the chat’s model list.`,
+    },
+    change,
+  );
+  return choice === change;
+}

@@ -1,0 +1,99 @@
+import * as vscode from 'vscode';
+import type { CommandId } from '../command_ids';
+import type { Host } from '../host';
+import { importModel } from './import_command';
+import { SOURCE_TITLES } from './library';
+import { showNetwork } from './network_document';
+import { isInstalledModel, isRecommendation, isUnfinished } from './tree_nodes';
+
+type ModelCommand = Extract<CommandId, `anllm.models.${string}`>;
+
+export const MODEL_COMMANDS: Readonly<
+  Record<ModelCommand, (host: Host, argument: unknown) => Promise<void>>
+> = {
+  'anllm.models.download': download,
+  'anllm.models.resume': async (host, argument) => {
+    if (!isUnfinished(argument)) return;
+    await (await downloading()).downloadPlan(host, argument.plan);
+  },
+  'anllm.models.pause': async ({ library }, argument) => {
+    if (isUnfinished(argument)) library.downloads.pause(argument.plan);
+  },
+  'anllm.models.discard': discard,
+  'anllm.models.import': importModel,
+  'anllm.models.refresh': async ({ library }) => library.tellChange(),
+  'anllm.models.useForChat': useForChat,
+  'anllm.models.useForCompletion': useForCompletion,
+  'anllm.models.reveal': async (_host, model) => {
+    if (!isInstalledModel(model)) return;
+    await vscode.commands.executeCommand('revealFileInOS', vscode.Uri.file(model.path));
+  },
+  'anllm.models.remove': remove,
+  'anllm.models.setToken': setToken,
+  'anllm.models.showNetwork': () => showNetwork(),
+};
+
+/** The hub's client is loaded when it is needed, not at activation. */
+const downloading = () => import('./download_command');
+
+/** From the view with what it recommends, else with a question. */
+async function download(host: Host, argument: unknown): Promise<void> {
+  const { downloadModel, downloadRecommended } = await downloading();
+  if (isRecommendation(argument)) await downloadRecommended(host, argument);
+  else await downloadModel(host);
+}
+
+async function useForChat({ configuration }: Host, model: unknown): Promise<void> {
+  if (isInstalledModel(model)) await configuration.setChatModel(model.path);
+}
+
+/** The built-in model is used when no path is set. */
+async function useForCompletion({ configuration }: Host, model: unknown): Promise<void> {
+  if (!isInstalledModel(model)) return;
+  await configuration.setModel(model.source === 'embedded' ? '' : model.path);
+}
+
+async function remove({ library, configuration }: Host, model: unknown): Promise<void> {
+  if (!isInstalledModel(model)) return;
+  if (!library.store.owns(model.path)) {
+    throw new Error(
+      `${model.name} is not anllm’s to delete: ${SOURCE_TITLES[model.source]} keeps it, at ${model.path}`,
+    );
+  }
+  const { modelDir, chatModelDir } = configuration.current.engine;
+  const isUsed = [modelDir, chatModelDir].includes(model.path);
+  const choice = await vscode.window.showWarningMessage(
+    `Delete ${model.name} from this computer?`,
+    { modal: true, detail: isUsed ? `It is in use. ${model.path}` : model.path },
+    'Delete',
+  );
+  if (choice !== 'Delete') return;
+  if (chatModelDir === model.path) await configuration.setChatModel('');
+  if (modelDir === model.path) await configuration.setModel('');
+  await library.store.remove(model.path);
+  library.tellChange();
+}
+
+async function discard({ library }: Host, argument: unknown): Promise<void> {
+  if (!isUnfinished(argument)) return;
+  const { plan } = argument;
+  const choice = await vscode.window.showWarningMessage(
+    `Give up the download of ${plan.name}?`,
+    { modal: true, detail: 'What has come of it is deleted.' },
+    'Give Up',
+  );
+  if (choice !== 'Give Up' || library.downloads.isRunning(plan)) return;
+  await library.store.discard(plan);
+  library.tellChange();
+}
+
+/** Kept by VS Code where passwords are kept; empty forgets it. */
+async function setToken({ library }: Host): Promise<void> {
+  const token = await vscode.window.showInputBox({
+    title: `Token of ${library.hub.host}`,
+    prompt: 'For gated and private models of this hub alone; empty forgets it',
+    password: true,
+    ignoreFocusOut: true,
+  });
+  if (token !== undefined) await library.hub.setToken(token.trim());
+}

@@ -1,0 +1,112 @@
+import * as vscode from 'vscode';
+import type { Host } from '../host';
+import type { Running } from './downloads';
+import { askHit, askVariant, askWish, type Wish } from './pick_model';
+import type { Recommendation } from './recommend';
+import { FOLDER, readRepository, variantsOf, type RemoteModel, type Variant } from './repository';
+import { showBytes } from './sizes';
+import type { Plan } from './store';
+
+/** Asks for a model and what of it, downloads it, and offers to use it. A cancelled download goes on the next time. */
+export async function downloadModel(host: Host): Promise<void> {
+  const wish = await askWish(host.library);
+  const plan = wish && (await planFor(host, wish));
+  if (plan) await downloadPlan(host, plan);
+}
+
+/** What the view offers, without further questions. */
+export async function downloadRecommended(host: Host, offer: Recommendation): Promise<void> {
+  const plan = await planFor(host, { kind: 'recommended', recommendation: offer });
+  if (plan) await downloadPlan(host, plan);
+}
+
+/** Downloads, or goes on with a paused download, and offers to use the model. */
+export async function downloadPlan(host: Host, plan: Plan): Promise<void> {
+  const path = await withNotification(host, plan);
+  host.library.tellChange();
+  if (path !== null) await offer(host, plan.name, path);
+}
+
+async function planFor(host: Host, wish: Wish): Promise<Plan | undefined> {
+  switch (wish.kind) {
+    case 'resume':
+      return wish.unfinished.plan;
+    case 'search': {
+      const name = await askHit(wish.words, host.library);
+      return name === undefined ? undefined : planFor(host, { kind: 'repository', name });
+    }
+    case 'repository': {
+      const [model, variants] = await look(host, wish.name);
+      const variant = await askVariant(model, variants);
+      return variant && planOf(model, variant);
+    }
+    case 'recommended': {
+      const { repository, file } = wish.recommendation.source;
+      const [model, variants] = await look(host, repository);
+      const wanted = file ?? FOLDER;
+      const variant = variants.find(({ label }) => label.toLowerCase() === wanted.toLowerCase());
+      // The repository may have changed since.
+      const chosen = variant ?? (await askVariant(model, variants));
+      return chosen && planOf(model, chosen);
+    }
+  }
+}
+
+function planOf({ name, revision }: RemoteModel, { label, files }: Variant): Plan {
+  return { name, revision, label, files };
+}
+
+async function look({ library }: Host, name: string): Promise<[RemoteModel, Variant[]]> {
+  const location = vscode.ProgressLocation.Notification;
+  const model = await vscode.window.withProgress(
+    { location, title: `anllm: looking for ${name}` },
+    async () => readRepository(name, await library.hub.open(`files of ${name}`)),
+  );
+  const variants = variantsOf(model);
+  if (variants.length === 0) {
+    throw new Error(`${name} has neither safetensors nor GGUF files.`);
+  }
+  return [model, variants];
+}
+
+/** @returns the path of the model, or null when the user paused the download */
+async function withNotification({ library }: Host, plan: Plan): Promise<string | null> {
+  const location = vscode.ProgressLocation.Notification;
+  const title = `anllm: downloading ${plan.name}`;
+  const path = await vscode.window.withProgress(
+    { location, title, cancellable: true },
+    (progress, token) => {
+      token.onCancellationRequested(() => library.downloads.pause(plan));
+      let shown = 0;
+      return library.downloads.run(plan, (running) => {
+        const { doneBytes, totalBytes } = running.progress;
+        const percent = (100 * doneBytes) / Math.max(totalBytes, 1);
+        if (percent - shown < 0.5 && percent < 100) return;
+        progress.report({ increment: percent - shown, message: messageOf(running, percent) });
+        shown = percent;
+      });
+    },
+  );
+  if (path === null) {
+    void vscode.window.showInformationMessage(
+      `anllm: the download of ${plan.name} is paused; “Download Model” or the Models view goes on with it.`,
+    );
+  }
+  return path;
+}
+
+function messageOf({ progress, speed }: Running, percent: number): string {
+  const rate = `${showBytes(Math.max(0, speed))}/s`;
+  return `${percent.toFixed(0)} % of ${showBytes(progress.totalBytes)}, ${rate}`;
+}
+
+async function offer({ configuration }: Host, name: string, path: string): Promise<void> {
+  const [chat, completion] = ['Use for chat', 'Use for completion'];
+  const choice = await vscode.window.showInformationMessage(
+    `anllm: ${name} is on this computer.`,
+    chat,
+    completion,
+  );
+  if (choice === chat) await configuration.setChatModel(path);
+  if (choice === completion) await configuration.setModel(path);
+}

@@ -1,0 +1,183 @@
+/** The questions before a download: which model, and what of it. */
+import * as vscode from 'vscode';
+import { modelBudget, thisMachine } from './machine';
+import type { ModelLibrary } from './library';
+import type { Recommendation } from './recommend';
+import { isRepositoryName, type RemoteModel, type Variant } from './repository';
+import { searchModels, type SearchHit } from './search';
+import { showBytes } from './sizes';
+import type { Unfinished } from './store';
+import { gist, suggested } from './quantization';
+
+export type Wish =
+  | { readonly kind: 'resume'; readonly unfinished: Unfinished }
+  | { readonly kind: 'recommended'; readonly recommendation: Recommendation }
+  | { readonly kind: 'repository'; readonly name: string }
+  | { readonly kind: 'search'; readonly words: string };
+
+type Item = vscode.QuickPickItem & { readonly wish?: Wish };
+
+/** What is typed goes nowhere before it is accepted. */
+export async function askWish(library: ModelLibrary): Promise<Wish | undefined> {
+  const pick = vscode.window.createQuickPick<Item>();
+  pick.title = `Download a model for this computer: ${thisMachine().label}`;
+  pick.placeholder = `Search ${library.hub.host}, or give a name such as Qwen/Qwen3-4B-GGUF`;
+  pick.ignoreFocusOut = true;
+  pick.matchOnDescription = true;
+  const offers = await offersOf(library);
+  const update = (): void => {
+    const typed = pick.value.trim();
+    pick.items = typed === '' ? offers : [typedItem(typed, library.hub.host), ...offers];
+  };
+  update();
+  try {
+    return await new Promise((resolve) => {
+      pick.onDidChangeValue(update);
+      pick.onDidAccept(() => {
+        const [item] = pick.selectedItems;
+        const typed = pick.value.trim();
+        // Enter may come before the row of what was typed is there.
+        resolve(item?.wish ?? (typed === '' ? undefined : typedItem(typed, '').wish));
+      });
+      pick.onDidHide(() => resolve(undefined));
+      pick.show();
+    });
+  } finally {
+    pick.dispose();
+  }
+}
+
+async function offersOf(library: ModelLibrary): Promise<Item[]> {
+  const unfinished = (await library.store.unfinished()).filter(
+    ({ plan }) => !library.downloads.isRunning(plan),
+  );
+  const recommended = library.recommended(await library.list());
+  return [
+    ...section('Paused', unfinished.map(resumeItem)),
+    ...section('Recommended', recommended.map(offerItem)),
+  ];
+}
+
+function section(label: string, items: readonly Item[]): Item[] {
+  return items.length === 0 ? [] : [{ label, kind: vscode.QuickPickItemKind.Separator }, ...items];
+}
+
+function resumeItem(unfinished: Unfinished): Item {
+  const { plan, doneBytes, totalBytes } = unfinished;
+  return {
+    label: `$(debug-continue) Go on with ${plan.name}`,
+    description: `${plan.label}, ${showBytes(doneBytes)} of ${showBytes(totalBytes)}`,
+    wish: { kind: 'resume', unfinished },
+  };
+}
+
+function offerItem(recommendation: Recommendation): Item {
+  const { task, model, source, memoryBytes, isBest, reason } = recommendation;
+  return {
+    label: `$(${isBest ? 'star-full' : 'star-empty'}) ${model.name}`,
+    description: `${task} · ${showBytes(source.sizeBytes)}, ${showBytes(memoryBytes)} in memory · ${model.license}`,
+    detail: reason,
+    wish: { kind: 'recommended', recommendation },
+  };
+}
+
+function typedItem(typed: string, host: string): Item {
+  const name = nameIn(typed);
+  return isRepositoryName(name)
+    ? { label: `$(repo) ${name}`, alwaysShow: true, wish: { kind: 'repository', name } }
+    : {
+        label: `$(search) Search ${host} for “${typed}”`,
+        alwaysShow: true,
+        wish: { kind: 'search', words: typed },
+      };
+}
+
+/** The name itself, or in the address of its page. */
+function nameIn(text: string): string {
+  return /^https?:\/\/[^/]+\/([^/]+\/[^/?#]+)/.exec(text)?.[1] ?? text;
+}
+
+/** `490 million`, `7.6 billion` */
+function showCount(count: number): string {
+  return count < 1e9 ? `${Math.round(count / 1e6)} million` : `${(count / 1e9).toFixed(1)} billion`;
+}
+
+/** @returns the name of a repository */
+export async function askHit(words: string, library: ModelLibrary): Promise<string | undefined> {
+  const { hits, leftOut } = await vscode.window.withProgress(
+    {
+      location: vscode.ProgressLocation.Notification,
+      title: `anllm: searching ${library.hub.host} for “${words}”`,
+    },
+    async () => {
+      const families = await library.engine.families();
+      return searchModels(words, await library.hub.open(`search for “${words}”`), families);
+    },
+  );
+  const others = leftOut === 0 ? '' : `; ${leftOut} that this engine does not run are left out`;
+  if (hits.length === 0) throw new Error(`nothing to run was found for “${words}”${others}`);
+  const choice = await vscode.window.showQuickPick(hits.map(hitItem), {
+    title: `${hits.length} models for “${words}”${others}`,
+    ignoreFocusOut: true,
+    matchOnDescription: true,
+  });
+  return choice?.name;
+}
+
+function hitItem(hit: SearchHit): vscode.QuickPickItem & { readonly name: string } {
+  const { name, license, isGated, downloads, format, sizeBytes, parameters } = hit;
+  const size = [
+    format,
+    parameters === null ? '' : `${showCount(parameters)} parameters`,
+    sizeBytes === null ? '' : showBytes(sizeBytes),
+  ];
+  return {
+    name,
+    label: `${isGated ? '$(lock)' : '$(repo)'} ${name}`,
+    description: size.filter(Boolean).join(' · '),
+    detail: [
+      `Licence: ${license}`,
+      `${downloads.toLocaleString('en')} downloads`,
+      isGated ? 'gated: wants a token and your consent on its page' : '',
+    ]
+      .filter(Boolean)
+      .join(' · '),
+  };
+}
+
+export async function askVariant(
+  model: RemoteModel,
+  variants: readonly Variant[],
+): Promise<Variant | undefined> {
+  const budget = modelBudget(thisMachine());
+  const best = suggested(variants, budget);
+  const choice = await vscode.window.showQuickPick(
+    variants.map((variant) => variantItem(variant, variant === best, budget)),
+    {
+      title: `${model.name}: what to download`,
+      placeHolder: `Licence: ${model.license}`,
+      ignoreFocusOut: true,
+      matchOnDescription: true,
+    },
+  );
+  return choice?.variant;
+}
+
+function variantItem(
+  variant: Variant,
+  isBest: boolean,
+  budget: number,
+): vscode.QuickPickItem & { readonly variant: Variant } {
+  const fits = variant.sizeBytes <= budget;
+  const icon = isBest ? '$(star-full) ' : fits ? '' : '$(warning) ';
+  const notes = [
+    gist(variant.label),
+    fits ? '' : 'more than models should take of this computer’s memory',
+  ];
+  return {
+    label: `${icon}${variant.label}`,
+    description: showBytes(variant.sizeBytes),
+    detail: notes.filter(Boolean).join('; '),
+    variant,
+  };
+}

@@ -1,0 +1,106 @@
+import { assertNever } from '../protocol/errors';
+import type { EngineSummary } from '../protocol/engine';
+import type { SupervisedStatus } from './engine/supervisor';
+
+/** What the status bar item depends on. */
+export interface StatusInput {
+  readonly enabled: boolean;
+  /** Of the active editor; null without one. */
+  readonly languageId: string | null;
+  readonly languageEnabled: boolean;
+  readonly snoozedMinutes: number;
+  readonly engine: SupervisedStatus;
+  /** Of the OpenAI-compatible server; null while it is off. */
+  readonly serverPort: number | null;
+  /** The last reason for which nothing was shown, as a sentence; empty when something was. */
+  readonly why: string;
+}
+
+export interface StatusView {
+  /** A codicon and the name. */
+  readonly text: string;
+  /** Lines of the tooltip; the first says the state, and is read to people who cannot see the icon. */
+  readonly lines: readonly string[];
+  readonly severity: 'normal' | 'warning' | 'error';
+}
+
+export function statusView(input: StatusInput): StatusView {
+  const view = completionView(input);
+  if (input.serverPort === null) return view;
+  return {
+    ...view,
+    text: `${view.text} :${input.serverPort}`,
+    lines: [...view.lines, `OpenAI server on port ${input.serverPort}`],
+  };
+}
+
+function completionView(input: StatusInput): StatusView {
+  const off = offState(input);
+  if (off !== null) return { text: '$(circle-slash) anllm', lines: [off], severity: 'normal' };
+  const { text, lines, severity = 'normal' } = engineView(input.engine);
+  return { text, lines: input.why === '' ? lines : [...lines, input.why], severity };
+}
+
+function offState({
+  enabled,
+  languageId,
+  languageEnabled,
+  snoozedMinutes,
+}: StatusInput): string | null {
+  if (!enabled) return 'anllm: completions are disabled';
+  if (snoozedMinutes > 0) return `anllm: snoozed for ${snoozedMinutes} min`;
+  if (languageId !== null && !languageEnabled)
+    return `anllm: completions are disabled for ${languageId}`;
+  return null;
+}
+
+function engineView(
+  engine: SupervisedStatus,
+): Pick<StatusView, 'text' | 'lines'> & Partial<Pick<StatusView, 'severity'>> {
+  switch (engine.state) {
+    case 'stopped':
+    case 'idle':
+      return { text: '$(sparkle) anllm', lines: ['anllm: the model is loaded when it is needed'] };
+    case 'loading':
+      return {
+        text: '$(loading~spin) anllm',
+        lines: [`anllm: loading the model (${engine.message})`],
+      };
+    case 'ready': {
+      const memory = `${(engine.memoryBytes / 2 ** 20).toFixed(0)} MB`;
+      return ready('$(sparkle) anllm', 'ready', engine.engine, [`Memory of the engine: ${memory}`]);
+    }
+    case 'generating':
+      return ready('$(sync~spin) anllm', 'generating', engine.engine, []);
+    case 'failed':
+      return {
+        text: '$(error) anllm',
+        lines: [`anllm: ${engine.message}`],
+        severity: 'error',
+      };
+    case 'crashed': {
+      const again =
+        engine.waitMs > 0
+          ? `it can start again in ${(engine.waitMs / 1000).toFixed(1)} s`
+          : 'it starts again with the next completion';
+      return {
+        text: '$(warning) anllm',
+        lines: [`anllm: ${engine.message}; ${again}`],
+        severity: 'warning',
+      };
+    }
+    default:
+      return assertNever(engine);
+  }
+}
+
+function ready(
+  text: string,
+  state: string,
+  engine: EngineSummary,
+  more: readonly string[],
+): ReturnType<typeof engineView> {
+  const lines = [`anllm: ${state}`, engine.title, engine.backendDescription, ...more];
+  if (engine.fallbackReason === null) return { text, lines };
+  return { text, lines: [...lines, `Slow: ${engine.fallbackReason}`], severity: 'warning' };
+}

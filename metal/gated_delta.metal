@@ -1,0 +1,116 @@
+/**
+ * Gated DeltaNet (https://arxiv.org/abs/2412.06464); extension/engine/core/program.ts has the equations. A
+ * sequence's state lies in its slot: the last inputs of the convolution [taps - 1, channels], and for each
+ * value head a matrix [value_dim, key_dim], so that a column of the paper's matrix is contiguous.
+ */
+#include "activate.h"
+#include "params.h"
+#include "values.h"
+
+enum { MAX_TAPS = 8, MAX_KEY_VECTORS = MAX_HEAD_DIM / 32 };
+
+inline float silu(float x) {
+  return x * sigmoid(x);
+}
+
+/**
+ * silu of the causal convolution of each channel, and the window moves on. A thread takes a channel through
+ * all rows of a sequence. Grid: channels / ELEMENT_THREADS, sequences.
+ */
+KERNEL(gated_delta_convolve, ELEMENT_THREADS)
+(BUFFER(const uchar, x, 0), BUFFER(const float, conv, 1), BUFFER(const int, positions, 2),
+ BUFFER(const int, offsets, 3), BUFFER(const int, state_slots, 4), BUFFER(float, inputs, 5),
+ BUFFER(float, convolved, 6), PARAMS(GatedDeltaParams, p, 7), GRID) {
+  const uint channel = group.x * ELEMENT_THREADS + thread_index;
+  if (channel >= p.channels) return;
+  const uint first = uint(offsets[group.y]);
+  const uint end = uint(offsets[group.y + 1]);
+  const uint past = p.taps - 1;
+  const ulong state = ulong(uint(state_slots[group.y])) * past * p.channels + channel;
+  const bool is_start = positions[first] == 0;
+  float window[MAX_TAPS];
+  float taps[MAX_TAPS];
+  UNROLL for (uint j = 0; j < MAX_TAPS; j++) {
+    window[j] = j < past && !is_start ? float(inputs[state + ulong(j) * p.channels]) : 0.0f;
+    taps[j] = j < p.taps ? float(conv[channel * p.taps + j]) : 0.0f;
+  }
+  for (uint row = first; row < end; row++) {
+    const float newest = load_value(x, kXType, row * p.x_stride + channel);
+    float sum = 0.0f;
+    UNROLL for (uint j = 0; j < MAX_TAPS; j++) {
+      if (j == past) window[j] = newest;
+      sum = fma(window[j], taps[j], sum);
+    }
+    convolved[row * p.channels + channel] = silu(sum);
+    UNROLL for (uint j = 0; j + 1 < MAX_TAPS; j++) {
+      if (j < past) window[j] = window[j + 1];
+    }
+  }
+  UNROLL for (uint j = 0; j < MAX_TAPS; j++) {
+    if (j < past) inputs[state + ulong(j) * p.channels] = window[j];
+  }
+}
+
+/**
+ * The recurrence of one column of one value head, by a simdgroup whose lanes share the key's elements, one
+ * row after the other. Grid: columns / kSimdgroups, value heads, sequences.
+ */
+KERNEL(gated_delta_step, 256)
+(BUFFER(const uchar, x, 0), BUFFER(const float, convolved, 1), BUFFER(const float, decay, 2),
+ BUFFER(const float, time_bias, 3), BUFFER(const int, positions, 4), BUFFER(const int, offsets, 5),
+ BUFFER(const int, state_slots, 6), BUFFER(float, matrices, 7), BUFFER(uchar, out, 8),
+ PARAMS(GatedDeltaParams, p, 9), GRID) {
+  const uint column = group.x * kSimdgroups + simd_index;
+  if (column >= p.value_dim) return;
+  const uint head = group.y;
+  const uint key_head = head * p.key_heads / p.value_heads;
+  const uint first = uint(offsets[group.z]);
+  const uint end = uint(offsets[group.z + 1]);
+  const ulong slot = ulong(uint(state_slots[group.z])) * p.value_heads + head;
+  const ulong first_state = (slot * p.value_dim + column) * p.key_dim;
+  const bool is_start = positions[first] == 0;
+  float state[MAX_KEY_VECTORS];
+  UNROLL for (uint j = 0; j < MAX_KEY_VECTORS; j++) {
+    const uint i = j * 32 + lane;
+    state[j] = i < p.key_dim && !is_start ? float(matrices[first_state + i]) : 0.0f;
+  }
+  const float rate = -exp(float(decay[head]));
+  const float shift = time_bias[head];
+  for (uint row = first; row < end; row++) {
+    const uint queries = row * p.channels + key_head * p.key_dim;
+    const uint keys = queries + p.key_heads * p.key_dim;
+    const uint values = row * p.channels + 2 * p.key_heads * p.key_dim + head * p.value_dim;
+    float q[MAX_KEY_VECTORS];
+    float k[MAX_KEY_VECTORS];
+    float q_squares = 0.0f;
+    float k_squares = 0.0f;
+    float recalled = 0.0f;
+    UNROLL for (uint j = 0; j < MAX_KEY_VECTORS; j++) {
+      const uint i = j * 32 + lane;
+      q[j] = i < p.key_dim ? float(convolved[queries + i]) : 0.0f;
+      k[j] = i < p.key_dim ? float(convolved[keys + i]) : 0.0f;
+      q_squares = fma(q[j], q[j], q_squares);
+      k_squares = fma(k[j], k[j], k_squares);
+      recalled = fma(k[j], state[j], recalled);
+    }
+    const float q_factor = rsqrt((simd_sum(q_squares) + 1e-6f) * float(p.key_dim));
+    const float k_factor = rsqrt(simd_sum(k_squares) + 1e-6f);
+    recalled = simd_sum(recalled) * k_factor;
+    const uint gates = row * p.x_stride + p.channels + head;
+    const float beta = sigmoid(load_value(x, kXType, gates));
+    const float a = load_value(x, kXType, gates + p.value_heads) + shift;
+    const float kept = exp(rate * (a > 20.0f ? a : log(1.0f + exp(a))));
+    const float delta = beta * (float(convolved[values + column]) - kept * recalled) * k_factor;
+    float sum = 0.0f;
+    UNROLL for (uint j = 0; j < MAX_KEY_VECTORS; j++) {
+      state[j] = fma(k[j], delta, kept * state[j]);
+      sum = fma(q[j], state[j], sum);
+    }
+    sum = simd_sum(sum) * q_factor;
+    if (lane == 0) store_value(out, kOutType, (row * p.value_heads + head) * p.value_dim + column, sum);
+  }
+  UNROLL for (uint j = 0; j < MAX_KEY_VECTORS; j++) {
+    const uint i = j * 32 + lane;
+    if (i < p.key_dim) matrices[first_state + i] = state[j];
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * The one dialect in which every kernel is written. Here it becomes the Metal Shading Language 3.1; a build
+ * for another device (test/metal/) has its own msl_target.h on the include path, which gives the same
+ * vocabulary a different meaning.
+ *
+ *   KERNEL(name, threads)(BUFFER(T, x, 0), …, PARAMS(P, p, n), GRID) { … }
+ *     threads                most threads of a threadgroup, so that the compiler leaves each enough registers
+ *     BUFFER, PARAMS         bindings, numbered from 0 without gaps; every one of them is bound
+ *     THREADGROUP_BUFFER     threadgroup memory whose length the dispatch gives
+ *     GRID                   group, thread_index, lane, simd_index
+ *   THREADGROUP_ARRAY(T, name, count)   threadgroup memory of fixed size, at the top of a kernel's body
+ *   FUNCTION_CONSTANT(T, name, id)      a value fixed when the pipeline is made
+ *   DEVICE(T), THREADGROUP(T)           pointer types; thread pointers and references are written as in Metal
+ *   AS_DEVICE(T, pointer), AS_THREADGROUP(T, pointer)   the same address as a pointer to T
+ *
+ *   UNROLL, UNROLL_BY_CONSTANT          before a loop whose count is written there, or is a function constant
+ *
+ * Metal's fast math is off in every build of these files; where speed matters more than the last bits, fast::
+ * is written.
+ */
+#pragma once
+
+#if defined(__METAL_VERSION__)
+
+#include <metal_simdgroup_matrix>
+#include <metal_stdlib>
+
+using namespace metal;
+
+#define KERNEL(name, threads) [[max_total_threads_per_threadgroup(threads)]] kernel void name
+#define BUFFER(T, name, index) device T* name [[buffer(index)]]
+#define PARAMS(T, name, index) constant T& name [[buffer(index)]]
+#define THREADGROUP_BUFFER(T, name, index) threadgroup T* name [[threadgroup(index)]]
+#define GRID                                                                                       \
+  uint3 group [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]], \
+      uint lane [[thread_index_in_simdgroup]], uint simd_index [[simdgroup_index_in_threadgroup]]
+#define THREADGROUP_ARRAY(T, name, count) threadgroup T name[count]
+#define FUNCTION_CONSTANT(T, name, id) constant T name [[function_constant(id)]]
+#define DEVICE(T) device T*
+#define THREADGROUP(T) threadgroup T*
+#define AS_DEVICE(T, pointer) ((device T*)(pointer))
+#define AS_THREADGROUP(T, pointer) ((threadgroup T*)(pointer))
+#define UNROLL _Pragma("unroll")
+#define UNROLL_BY_CONSTANT _Pragma("unroll")
+
+inline void group_barrier() {
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+}
+/** Also makes writes to device memory visible to the threadgroup. */
+inline void group_device_barrier() {
+  threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
+}
+inline void lanes_barrier() {
+  simdgroup_barrier(mem_flags::mem_threadgroup);
+}
+
+/** `base` with those bits of `word` that are in `mask`; base has none of them. */
+inline uint with_bits_of(uint word, uint mask, uint base) {
+  return (word & mask) | base;
+}
+
+inline half2 make_half2(float x, float y) {
+  return half2(half(x), half(y));
+}
+/** a * b + c, rounded once. */
+inline half2 fused(half2 a, half2 b, half2 c) {
+  return fma(a, b, c);
+}
+
+inline float2 make_float2(float x, float y) {
+  return float2(x, y);
+}
+inline float4 make_float4(float x, float y, float z, float w) {
+  return float4(x, y, z, w);
+}
+inline float4 to_float4(half4 v) {
+  return float4(v);
+}
+
+template <typename T>
+inline void simdgroup_fill(thread simdgroup_matrix<T, 8, 8>& matrix, T value) {
+  matrix = make_filled_simdgroup_matrix<T, 8, 8>(value);
+}
+template <typename T>
+inline void simdgroup_load_transposed(thread simdgroup_matrix<T, 8, 8>& matrix, device const T* source,
+                                      uint stride) {
+  simdgroup_load(matrix, source, stride, ulong2(0, 0), true);
+}
+template <typename T>
+inline void simdgroup_load_transposed(thread simdgroup_matrix<T, 8, 8>& matrix, threadgroup const T* source,
+                                      uint stride) {
+  simdgroup_load(matrix, source, stride, ulong2(0, 0), true);
+}
+
+/** first += a · right, second += b · right; a and b hold integers below 2^11 times powers of two. */
+inline void multiply_integers(thread simdgroup_float8x8& first, thread simdgroup_float8x8& second,
+                              thread simdgroup_float8x8& a, thread simdgroup_float8x8& b,
+                              thread simdgroup_float8x8& right) {
+  simdgroup_multiply_accumulate(first, a, right, first);
+  simdgroup_multiply_accumulate(second, b, right, second);
+}
+
+/** The same with integers that a half holds exactly. */
+inline void multiply_integers(thread simdgroup_float8x8& first, thread simdgroup_float8x8& second,
+                              thread simdgroup_half8x8& a, thread simdgroup_half8x8& b,
+                              thread simdgroup_half8x8& right) {
+  simdgroup_multiply_accumulate(first, a, right, first);
+  simdgroup_multiply_accumulate(second, b, right, second);
+}
+
+/**
+ * Row of the two elements that a lane holds of a simdgroup_matrix, and column of the first; the second one
+ * stands to its right. Apple does not document the layout; it is the same on every GPU so far, and the
+ * self-test of linear_batch fails on one that differs.
+ */
+inline uint fragment_row(uint lane) {
+  return lane / 16 * 4 + lane / 2 % 4;
+}
+inline uint fragment_column(uint lane) {
+  return lane / 8 % 2 * 4 + lane % 2 * 2;
+}
+
+/** The lanes that hold one row differ in these bits. */
+enum { FRAGMENT_ROW_BIT_0 = 1, FRAGMENT_ROW_BIT_1 = 8 };
+
+inline uint ballot(bool predicate) {
+  return uint(simd_vote::vote_t(simd_ballot(predicate)));
+}
+
+inline void atomic_set(threadgroup atomic_uint* target, uint value) {
+  atomic_store_explicit(target, value, memory_order_relaxed);
+}
+inline uint atomic_add(threadgroup atomic_uint* target, uint value) {
+  return atomic_fetch_add_explicit(target, value, memory_order_relaxed);
+}
+inline uint atomic_get(threadgroup atomic_uint* target) {
+  return atomic_load_explicit(target, memory_order_relaxed);
+}
+
+#else
+#include "msl_target.h"
+#endif

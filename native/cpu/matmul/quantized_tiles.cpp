@@ -1,0 +1,104 @@
+/**
+ * int8 activations times unsigned weight codes. With w = code * s + b and x = q * sx in a group,
+ * Σ w x = s * sx * Σ code * q + b * (sx * Σ q): integer sums inside a group, two float multiplications per
+ * group and row.
+ */
+#include "tiles.h"
+
+namespace anllm::ANLLM_ISA {
+namespace {
+
+constexpr int64_t kPrefetchBytes = 2048;
+
+struct NibbleCodes {
+  using Dot = NibbleDot;
+  /** Bytes of 8 columns. */
+  static constexpr int64_t kBytes = 64;
+  static constexpr float kOffset = 0.0f;
+  ANLLM_INLINE static void Load(const uint8_t* p, Dot::Weights* first, Dot::Weights* second) {
+    LoadNibbleQuads(p, first, second);
+  }
+};
+
+struct ByteCodes {
+  using Dot = ByteDot;
+  static constexpr int64_t kBytes = 128;
+  static constexpr float kOffset = kByteOffset;
+  ANLLM_INLINE static void Load(const uint8_t* p, Dot::Weights* first, Dot::Weights* second) {
+    LoadByteQuads(p, first, second);
+  }
+};
+
+/** Adds 32 columns of M rows. */
+template <class Codes, int M>
+ANLLM_INLINE void Add32(const uint8_t* p, const int8_t* x, typename Codes::Dot (&dot)[M]) {
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; i++, p += Codes::kBytes, x += 8 * M) {
+    // The hardware's own prefetching stops at page ends, and a step of few rows waits for memory.
+    __builtin_prefetch(p + kPrefetchBytes);
+    typename Codes::Dot::Weights first, second;
+    Codes::Load(p, &first, &second);
+#pragma GCC unroll 8
+    for (int m = 0; m < M; m++)
+      dot[m].Add(first, BroadcastQuad(x + 4 * m), second, BroadcastQuad(x + 4 * (M + m)));
+  }
+#pragma GCC unroll 8
+  for (int m = 0; m < M; m++) dot[m].Flush();
+}
+
+template <class Codes, Float kScalar>
+struct Quantized {
+  template <int M>
+  struct Kernel {
+    static void Run(const Matrix& w, int64_t block, const Activations& x, int64_t row, float* out) {
+      const QuantizedRows& rows = x.quantized[GroupSizeIndex(w.group_size)];
+      const int64_t groups = w.cols / w.group_size;
+      const uint8_t* p = w.data + block * w.block_bytes;
+      const int8_t* codes = rows.codes + row * w.cols;
+      const float* scales = rows.scales + row * groups;
+      const float* sums = rows.sums + row * groups;
+      F32 total[M];
+#pragma GCC unroll 8
+      for (int i = 0; i < M; i++) total[i] = Zero();
+      for (int64_t g = 0; g < groups; g++, scales += M, sums += M) {
+        typename Codes::Dot dot[M];
+        for (int64_t column = 0; column < w.group_size;
+             column += 32, p += 4 * Codes::kBytes, codes += 32 * M) {
+          Add32<Codes, M>(p, codes, dot);
+        }
+        const F32 scale = LoadScalars<kScalar>(p);
+        F32 bias = LoadScalars<kScalar>(p + kScalarsBytes<kScalar>);
+        if constexpr (Codes::kOffset != 0.0f) bias = MulAdd(scale, Set(Codes::kOffset), bias);
+        p += 2 * kScalarsBytes<kScalar>;
+#pragma GCC unroll 8
+        for (int i = 0; i < M; i++) {
+          total[i] = MulAdd(ToFloat(dot[i].Total()) * Set(scales[i]), scale, total[i]);
+          total[i] = MulAdd(bias, Set(sums[i]), total[i]);
+        }
+      }
+#pragma GCC unroll 8
+      for (int i = 0; i < M; i++) Store(out + 16 * i, total[i]);
+    }
+  };
+};
+
+template <class Codes>
+Tiles ByScalar(Float scalar) {
+  switch (scalar) {
+    case Float::kF32:
+      return MakeTiles<Quantized<Codes, Float::kF32>::template Kernel>();
+    case Float::kF16:
+      return MakeTiles<Quantized<Codes, Float::kF16>::template Kernel>();
+    case Float::kBf16:
+      break;
+  }
+  return MakeTiles<Quantized<Codes, Float::kBf16>::template Kernel>();
+}
+
+}  // namespace
+
+Tiles QuantizedTiles(const Matrix& w) {
+  return w.coding == Coding::kNibbles ? ByScalar<NibbleCodes>(w.scalar) : ByScalar<ByteCodes>(w.scalar);
+}
+
+}  // namespace anllm::ANLLM_ISA

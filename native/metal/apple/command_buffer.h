@@ -1,0 +1,71 @@
+/** Objects of Metal behind the interfaces of device.h. */
+#pragma once
+
+#include "../device.h"
+#include "selectors.h"
+
+namespace anllm::metal::apple {
+
+/** Lent to the current autorelease pool. */
+inline Id StringOf(const char* text) {
+  return send::StringWithUtf8(TheRuntime().get_class("NSString"), text);
+}
+std::string TextOf(Id string);
+/** What an NSError says; also for none. */
+std::string ReasonOf(Id error);
+
+class MetalBuffer : public Buffer {
+ public:
+  MetalBuffer(Reference buffer, size_t size)
+      : buffer_(std::move(buffer)),
+        contents_(static_cast<uint8_t*>(const_cast<void*>(send::Contents(buffer_.get()).address))),
+        size_(size) {}
+  uint8_t* contents() const override { return contents_; }
+  size_t size() const override { return size_; }
+  Id get() const { return buffer_.get(); }
+
+ private:
+  Reference buffer_;
+  uint8_t* contents_;
+  size_t size_;
+};
+
+class MetalPipeline : public Pipeline {
+ public:
+  MetalPipeline(std::string name, Reference state, UInteger max_threads)
+      : name_(std::move(name)), state_(std::move(state)), max_threads_(max_threads) {}
+  const std::string& name() const { return name_; }
+  Id get() const { return state_.get(); }
+  UInteger max_threads() const { return max_threads_; }
+
+ private:
+  std::string name_;
+  Reference state_;
+  UInteger max_threads_;
+};
+
+/** One concurrent compute encoder; what is not committed is dropped. */
+class MetalCommandBuffer : public CommandBuffer {
+ public:
+  explicit MetalCommandBuffer(Id queue);
+  ~MetalCommandBuffer() override;
+
+  void SetPipeline(const Pipeline& pipeline) override;
+  void SetBuffer(uint32_t index, const BufferView& view) override;
+  void SetBytes(uint32_t index, const void* bytes, size_t size) override;
+  void SetThreadgroupMemory(uint32_t bytes) override;
+  void Dispatch(Extent groups, uint32_t threads) override;
+  void Barrier() override;
+  void Commit() override;
+  void WaitUntilCompleted() override;
+
+ private:
+  void EndEncoding();
+
+  Reference commands_;
+  Reference encoder_;
+  const MetalPipeline* pipeline_ = nullptr;
+  bool has_threadgroup_memory_ = false;
+};
+
+}  // namespace anllm::metal::apple

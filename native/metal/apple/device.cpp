@@ -1,0 +1,149 @@
+/** The Metal device behind the interface of device.h. */
+#include <map>
+#include <mutex>
+
+#include "../../error.h"
+#include "../create_device.h"
+#include "command_buffer.h"
+#include "kernel_source.h"
+#include "pipeline_archive.h"
+
+namespace anllm::metal::apple {
+namespace {
+
+/** Threads of a simdgroup that the kernels count on. */
+constexpr UInteger kLanes = 32;
+
+class MetalDevice : public Device {
+ public:
+  MetalDevice(Reference device, const std::string& pipeline_folder)
+      : device_(std::move(device)),
+        name_(NameOf(device_.get())),
+        archive_(device_.get(), name_, pipeline_folder) {
+    Restart();
+  }
+  ~MetalDevice() override { EndResidency(); }
+
+  void Restart() override {
+    // A queue that saw a fault may refuse all that comes after it.
+    libraries_.clear();
+    queue_ = Reference(send::NewCommandQueue(device_.get()));
+    if (!queue_) throw Error("unavailable", "[metal] " + name_ + " gives no command queue");
+    if (resident_) send::AddResidencySet(queue_.get(), resident_.get());
+  }
+
+  void KeepResident(const std::vector<const Buffer*>& buffers) override {
+    EndResidency();
+    const Selector selector{TheRuntime().register_selector(send::NewResidencySet.name())};
+    if (!send::RespondsToSelector(device_.get(), selector)) return;  // macOS 14
+    const AutoreleasePool pool;
+    const Reference descriptor(send::New(TheRuntime().get_class("MTLResidencySetDescriptor")));
+    Id error = nullptr;
+    resident_ = Reference(send::NewResidencySet(device_.get(), descriptor.get(), {&error}));
+    if (!resident_) return;
+    for (const Buffer* buffer : buffers)
+      send::AddAllocation(resident_.get(), static_cast<const MetalBuffer*>(buffer)->get());
+    send::Commit(resident_.get());
+    send::RequestResidency(resident_.get());
+    send::AddResidencySet(queue_.get(), resident_.get());
+  }
+
+  void EndResidency() override {
+    if (!resident_) return;
+    send::RemoveResidencySet(queue_.get(), resident_.get());
+    send::EndResidency(resident_.get());
+    resident_ = Reference();
+  }
+
+  void SavePipelines() override { archive_.Save(); }
+
+  std::string name() const override { return name_; }
+
+  std::unique_ptr<Buffer> NewBuffer(size_t bytes) override {
+    return Made(send::NewBuffer(device_.get(), bytes, kStorageShared), bytes);
+  }
+
+  std::unique_ptr<Buffer> WrapMemory(void* pages, size_t bytes) override {
+    return Made(send::NewBufferWithBytesNoCopy(device_.get(), {pages}, bytes, kStorageShared, {nullptr}),
+                bytes);
+  }
+
+  std::unique_ptr<Pipeline> NewPipeline(const std::string& kernel, const Constants& constants) override {
+    const AutoreleasePool pool;
+    const KernelSource& source = SourceOfKernel(kernel);
+    const Reference values(send::New(TheRuntime().get_class("MTLFunctionConstantValues")));
+    for (UInteger id = 0; id < sizeof(Constants) / sizeof(uint32_t); id++) {
+      const uint32_t* value = reinterpret_cast<const uint32_t*>(&constants) + id;
+      send::SetConstantValue(values.get(), {value}, kDataTypeUInt, id);
+    }
+    Id error = nullptr;
+    const Reference function(
+        send::NewFunction(LibraryOf(source), StringOf(kernel.c_str()), values.get(), {&error}));
+    if (!function) throw Unsupported("[metal] " + kernel + ": " + ReasonOf(error));
+    Reference pipeline = archive_.Make(function.get(), &error);
+    if (!pipeline) throw Unsupported("[metal] " + kernel + ": " + ReasonOf(error));
+    if (send::ThreadExecutionWidth(pipeline.get()) != kLanes) {
+      throw Unsupported("[metal] " + kernel + ": got simdgroups of " +
+                        std::to_string(send::ThreadExecutionWidth(pipeline.get())) + " threads, expected 32");
+    }
+    const UInteger max_threads = send::MaxTotalThreads(pipeline.get());
+    return std::make_unique<MetalPipeline>(kernel, std::move(pipeline), max_threads);
+  }
+
+  std::unique_ptr<CommandBuffer> NewCommandBuffer() override {
+    return std::make_unique<MetalCommandBuffer>(queue_.get());
+  }
+
+ private:
+  static std::string NameOf(Id device) {
+    const AutoreleasePool pool;
+    return TextOf(send::Name(device));
+  }
+
+  std::unique_ptr<Buffer> Made(Id buffer, size_t bytes) const {
+    if (buffer != nullptr) return std::make_unique<MetalBuffer>(Reference(buffer), bytes);
+    throw Error("out_of_memory", "[metal] " + name_ + " has no memory for " + std::to_string(bytes) +
+                                     " bytes; use a smaller model or context");
+  }
+
+  /** Compiled at first use: the time to the first token is the time of few files. */
+  Id LibraryOf(const KernelSource& source) {
+    Reference& library = libraries_[source.file];
+    if (library) return library.get();
+    const Reference options(send::New(TheRuntime().get_class("MTLCompileOptions")));
+    send::SetLanguageVersion(options.get(), kLanguage31);
+    send::SetFastMathEnabled(options.get(), false);
+    Id error = nullptr;
+    library = Reference(send::NewLibrary(device_.get(), StringOf(source.text), options.get(), {&error}));
+    if (!library) throw Unsupported(std::string("[metal] ") + source.file + ": " + ReasonOf(error));
+    return library.get();
+  }
+
+  Reference device_;
+  const std::string name_;
+  PipelineArchive archive_;
+  Reference queue_;
+  /** Null: nothing is kept, or the system cannot. */
+  Reference resident_;
+  std::map<std::string, Reference> libraries_;
+};
+
+}  // namespace
+}  // namespace anllm::metal::apple
+
+namespace anllm::metal {
+
+std::unique_ptr<Device> CreateDevice(const std::string& pipeline_folder) {
+  using namespace apple;
+  const Runtime* runtime = Runtime::Load();
+  if (runtime == nullptr) return nullptr;
+  Reference device(runtime->create_system_default_device());
+  if (!device) return nullptr;
+  // Buffers are written by the CPU as they are, which Intel Macs with their own graphics memory do not allow.
+  if (!send::SupportsFamily(device.get(), kFamilyApple7) || !send::HasUnifiedMemory(device.get())) {
+    return nullptr;
+  }
+  return std::make_unique<MetalDevice>(std::move(device), pipeline_folder);
+}
+
+}  // namespace anllm::metal

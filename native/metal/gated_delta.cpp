@@ -1,0 +1,46 @@
+#include "../error.h"
+#include "ops.h"
+
+namespace anllm::metal {
+namespace {
+
+/** MAX_TAPS of metal/gated_delta.metal. */
+constexpr uint32_t kMaxTaps = 8;
+constexpr uint32_t kSimdgroups = 4;
+
+}  // namespace
+
+void GatedDelta(Dispatcher& dispatcher, const StepOperand& step, const GatedDeltaOperand& op,
+                const StateLayerOperand& layer, const Scratch& scratch) {
+  if (layer.key_dim > MAX_HEAD_DIM || layer.taps > kMaxTaps || layer.taps == 0) {
+    throw Unsupported("[gated_delta] key dimension " + std::to_string(layer.key_dim) + " and " +
+                      std::to_string(layer.taps) + " taps: expected at most " + std::to_string(MAX_HEAD_DIM) +
+                      " and 1 to " + std::to_string(kMaxTaps));
+  }
+  const uint32_t channels = layer.Channels();
+  const Constants constants{.x_type = op.x.type, .out_type = op.out.type, .simdgroups = kSimdgroups};
+  const GatedDeltaParams params{.key_heads = layer.key_heads,
+                                .value_heads = layer.value_heads,
+                                .key_dim = layer.key_dim,
+                                .value_dim = layer.value_dim,
+                                .taps = layer.taps,
+                                .channels = channels,
+                                .x_stride = StrideOf(op.x, channels + 2 * layer.value_heads)};
+  dispatcher.Run(
+      {"gated_delta_convolve",
+       constants,
+       {DivideUp(channels, ELEMENT_THREADS), step.sequences, 1},
+       ELEMENT_THREADS},
+      {op.x.view, op.conv, step.positions, step.offsets, step.state_slots, layer.inputs, scratch.normalized},
+      params);
+  dispatcher.Barrier();
+  dispatcher.Run({"gated_delta_step",
+                  constants,
+                  {DivideUp(layer.value_dim, kSimdgroups), layer.value_heads, step.sequences},
+                  kSimdgroups * kSimdWidth},
+                 {op.x.view, scratch.normalized, op.decay, op.time_bias, step.positions, step.offsets,
+                  step.state_slots, layer.matrices, op.out.view},
+                 params);
+}
+
+}  // namespace anllm::metal

@@ -1,0 +1,120 @@
+#include "bind.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "../../aligned_buffer.h"
+#include "../../error.h"
+#include "../../program/operands.h"
+#include "binder.h"
+#include "value_types.h"
+
+namespace anllm::metal {
+namespace {
+
+size_t ElementBytes(DType type) {
+  return type == DTYPE_F32 ? 4 : 2;
+}
+
+BufferView Allocate(Device& device, size_t bytes, BoundProgram* bound) {
+  bound->buffers.push_back(device.NewBuffer(std::max<size_t>(bytes, 16)));
+  return {bound->buffers.back().get(), 0, bytes};
+}
+
+void AllocateLayers(Device& device, const program::Program& program, const program::Limits& limits,
+                    DType kv_type, BoundProgram* bound) {
+  for (const program::KvLayerSpec& spec : program.kv_layers) {
+    const size_t slots = static_cast<size_t>(spec.kv_heads) * BLOCK_TOKENS * ElementBytes(kv_type);
+    KvMemory memory;
+    memory.key_bytes = slots * static_cast<size_t>(spec.key_dim);
+    memory.value_bytes = slots * static_cast<size_t>(spec.value_dim);
+    const auto blocks = static_cast<size_t>(limits.kv_blocks);
+    memory.operand = {.keys = Allocate(device, blocks * memory.key_bytes, bound),
+                      .values = Allocate(device, blocks * memory.value_bytes, bound),
+                      .type = kv_type,
+                      .kv_heads = static_cast<uint32_t>(spec.kv_heads),
+                      .key_dim = static_cast<uint32_t>(spec.key_dim),
+                      .value_dim = static_cast<uint32_t>(spec.value_dim)};
+    bound->kv_layers.push_back(memory);
+  }
+  for (const program::StateLayerSpec& spec : program.state_layers) {
+    const auto slots = static_cast<size_t>(limits.state_slots);
+    StateMemory memory;
+    memory.input_bytes = static_cast<size_t>((spec.taps - 1) * spec.Channels()) * sizeof(float);
+    memory.matrix_bytes =
+        static_cast<size_t>(spec.value_heads * spec.key_dim * spec.value_dim) * sizeof(float);
+    memory.operand = {.inputs = Allocate(device, slots * memory.input_bytes, bound),
+                      .matrices = Allocate(device, slots * memory.matrix_bytes, bound),
+                      .key_heads = static_cast<uint32_t>(spec.key_heads),
+                      .value_heads = static_cast<uint32_t>(spec.value_heads),
+                      .key_dim = static_cast<uint32_t>(spec.key_dim),
+                      .value_dim = static_cast<uint32_t>(spec.value_dim),
+                      .taps = static_cast<uint32_t>(spec.taps)};
+    bound->state_layers.push_back(memory);
+  }
+}
+
+/** The most that any command needs for any number of rows. */
+ScratchBytes MostScratch(const std::vector<Command>& commands, const program::Limits& limits) {
+  ScratchBytes most;
+  for (const Command& command : commands) {
+    if (!command.scratch) continue;
+    const int64_t rows = command.rows == Rows::kTokens ? limits.max_tokens : limits.max_logit_rows;
+    for (int64_t row_count = 1; row_count <= rows; row_count++) {
+      const ScratchBytes bytes = command.scratch(static_cast<uint32_t>(row_count));
+      most.normalized = std::max(most.normalized, bytes.normalized);
+      most.parts = std::max(most.parts, bytes.parts);
+      most.products = std::max(most.products, bytes.products);
+    }
+  }
+  return most;
+}
+
+}  // namespace
+
+BoundProgram Bind(Device& device, const program::Program& program, Weights& weights,
+                  const program::Limits& limits, bool is_fast) {
+  BoundProgram bound;
+  const DType type = is_fast ? DTYPE_F16 : DTYPE_F32;
+  AllocateLayers(device, program, limits, type, &bound);
+  const program::Plan plan = program::PlanMemory(program, limits);
+  const BufferView arena = Allocate(device, static_cast<size_t>(plan.bytes), &bound);
+
+  std::vector<Values> values;
+  const std::vector<DType> types = ValueTypes(program, is_fast);
+  for (size_t id = 0; id < program.values.size(); id++) {
+    const program::ValueSpec& spec = program.values[id];
+    const int64_t rows = spec.rows == Rows::kTokens ? limits.max_tokens : limits.max_logit_rows;
+    const size_t bytes = static_cast<size_t>(rows * spec.cols) * ElementBytes(types[id]);
+    values.push_back({.view = {arena.buffer, static_cast<size_t>(plan.offsets[id]), bytes},
+                      .type = types[id],
+                      .stride = static_cast<uint32_t>(spec.cols)});
+  }
+  Binder binder(program, weights, limits, values, bound.kv_layers, bound.state_layers);
+  for (const program::Instruction& instruction : program.instructions) {
+    Command command = std::visit(binder, instruction);
+    for (const program::ValueId id : program::InputsOf(instruction))
+      command.accesses.reads.push_back(values[static_cast<size_t>(id)].view);
+    for (const program::ValueId id : program::OutputsOf(instruction))
+      command.accesses.writes.push_back(values[static_cast<size_t>(id)].view);
+    bound.commands.push_back(std::move(command));
+  }
+  bound.logits = values[static_cast<size_t>(program.logits)].view;
+  if (program.hidden != program::kNone) {
+    bound.hidden = values[static_cast<size_t>(program.hidden)].view;
+    bound.hidden_cols = program.values[static_cast<size_t>(program.hidden)].cols;
+  }
+
+  const ScratchBytes scratch = MostScratch(bound.commands, limits);
+  bound.scratch = {.normalized = Allocate(device, scratch.normalized, &bound),
+                   .parts = Allocate(device, scratch.parts, &bound),
+                   .products = Allocate(device, scratch.products, &bound)};
+  for (Command& command : bound.commands) {
+    if (!command.scratch) continue;
+    command.accesses.writes.insert(command.accesses.writes.end(),
+                                   {bound.scratch.normalized, bound.scratch.parts, bound.scratch.products});
+  }
+  return bound;
+}
+
+}  // namespace anllm::metal

@@ -1,0 +1,148 @@
+#include "executable.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "../../error.h"
+#include "../../program/validate.h"
+#include "counting_commands.h"
+
+namespace anllm::metal {
+namespace {
+
+const program::Program& Validated(const program::Program& program) {
+  program::Validate(program);
+  return program;
+}
+
+void CopyPart(const BufferView& view, size_t bytes, int64_t from, int64_t to) {
+  uint8_t* base = view.buffer->contents();
+  std::memcpy(base + static_cast<size_t>(to) * bytes, base + static_cast<size_t>(from) * bytes, bytes);
+}
+
+}  // namespace
+
+int64_t CountDispatches(StepEncoder& encoder, const program::Limits& limits, int64_t rows, int64_t position) {
+  std::vector<int32_t> tokens(static_cast<size_t>(rows), 0);
+  std::vector<int32_t> positions(tokens.size());
+  std::iota(positions.begin(), positions.end(), static_cast<int32_t>(position));
+  const int32_t last = static_cast<int32_t>(rows) - 1;
+  const int32_t offsets[] = {0, static_cast<int32_t>(rows)};
+  const int32_t slot = 0;
+  const std::vector<int32_t> table(static_cast<size_t>((position + rows) / BLOCK_TOKENS + 1), 0);
+  Step step{};
+  step.tokens = rows;
+  step.logit_rows = 1;
+  step.sequences = 1;
+  step.token_ids = tokens.data();
+  step.positions = positions.data();
+  step.offsets = offsets;
+  step.sequence_of = tokens.data();
+  step.block_tables = table.data();
+  step.blocks_per_sequence = static_cast<int64_t>(table.size());
+  step.gathered_rows = &last;
+  step.state_slots = &slot;
+  StepInput input(encoder.device(), limits, true);
+  input.Assign(step);
+  CountingCommands commands;
+  encoder.Encode(input, commands);
+  return commands.dispatches;
+}
+
+Executable::Executable(std::unique_ptr<Device> device, const program::Program& program,
+                       const std::vector<weights::WeightSource>& sources, const Options& options)
+    : device_(std::move(device)),
+      vocab_size_(program.vocab_size),
+      kv_blocks_(options.limits.kv_blocks),
+      weights_(*device_, Validated(program), sources, options.weights),
+      bound_(Bind(*device_, program, weights_, options.limits, options.is_fast)),
+      input_(*device_, options.limits, options.has_decode_attention),
+      encoder_(*device_, bound_),
+      batch_(options.limits, program.vocab_size, BLOCK_TOKENS),
+      states_(program.state_layers.empty() ? 0 : static_cast<size_t>(options.limits.state_slots)) {
+  weights_.Read();
+  for (const Command& command : bound_.commands) bytes_per_token_ += command.weight_bytes;
+  // What no kernel has is found now, not in the middle of an answer; and pipelines are there before the
+  // first.
+  CountDispatches(encoder_, options.limits, 1, 0);
+  CountDispatches(encoder_, options.limits, options.limits.max_tokens, 0);
+  device_->SavePipelines();
+  std::vector<const Buffer*> buffers;
+  for (const std::unique_ptr<Buffer>& buffer : weights_.buffers()) buffers.push_back(buffer.get());
+  for (const std::unique_ptr<Buffer>& buffer : bound_.buffers) buffers.push_back(buffer.get());
+  device_->KeepResident(buffers);
+}
+
+Executable::~Executable() {
+  // Before the memory goes that the GPU was told to keep.
+  device_->EndResidency();
+}
+
+void Executable::Assign(const program::BatchView& batch) {
+  batch_.Assign(batch);
+  states_.Check(batch);
+}
+
+bool Executable::Run(const std::atomic<bool>& cancelled) {
+  const Step step = batch_.AsStep();
+  input_.Assign(step);
+  states_.Begin(step);
+  if (!RunOrRetry(cancelled)) return false;
+  states_.Commit(step);
+  return true;
+}
+
+bool Executable::RunOrRetry(const std::atomic<bool>& cancelled) {
+  try {
+    return encoder_.Run(input_, cancelled);
+  } catch (const GpuStopped&) {
+    encoder_.Restart();
+    // Keys and values are written again as they were; a recurrent state has gone on from what it was.
+    if (!bound_.state_layers.empty()) throw;
+  }
+  try {
+    return encoder_.Run(input_, cancelled);
+  } catch (const GpuStopped& error) {
+    encoder_.Restart();
+    throw GpuStopped(std::string(error.what()) + " (twice); ask again, or use --backend cpu");
+  }
+}
+
+const float* Executable::logits() const {
+  return reinterpret_cast<const float*>(bound_.logits.buffer->contents() + bound_.logits.offset);
+}
+
+program::HiddenStates Executable::hidden() const {
+  const BufferView& view = bound_.hidden;
+  if (view.buffer == nullptr) return {nullptr, 0, 0};
+  return {reinterpret_cast<const float*>(view.buffer->contents() + view.offset), batch_.AsStep().tokens,
+          bound_.hidden_cols};
+}
+
+void Executable::CopyBlocks(const program::Ints& pairs) {
+  if (pairs.size % 2 != 0) throw BadRequest("[copy_blocks] got an odd number of blocks, expected pairs");
+  for (int64_t i = 0; i < pairs.size; i++) {
+    if (pairs.data[i] >= 0 && pairs.data[i] < kv_blocks_) continue;
+    throw BadRequest("[copy_blocks] block: got " + std::to_string(pairs.data[i]) + ", expected 0 to " +
+                     std::to_string(kv_blocks_ - 1));
+  }
+  for (int64_t i = 0; i < pairs.size; i += 2) {
+    if (pairs.data[i] == pairs.data[i + 1]) continue;
+    for (const KvMemory& layer : bound_.kv_layers) {
+      CopyPart(layer.operand.keys, layer.key_bytes, pairs.data[i], pairs.data[i + 1]);
+      CopyPart(layer.operand.values, layer.value_bytes, pairs.data[i], pairs.data[i + 1]);
+    }
+  }
+}
+
+void Executable::CopyState(int64_t from, int64_t to) {
+  states_.Copy(from, to);
+  if (from == to) return;
+  for (const StateMemory& layer : bound_.state_layers) {
+    CopyPart(layer.operand.inputs, layer.input_bytes, from, to);
+    CopyPart(layer.operand.matrices, layer.matrix_bytes, from, to);
+  }
+}
+
+}  // namespace anllm::metal

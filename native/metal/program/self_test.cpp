@@ -1,0 +1,219 @@
+#include "self_test.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <memory>
+
+#include "../../weights/half.h"
+#include "../ops.h"
+
+namespace anllm::metal {
+namespace {
+
+/** binary16 has 11 bits; sums of a hundred such products stay far below. */
+constexpr double kTolerance = 5e-3;
+
+/** Memory of one test, and numbers that are always the same. */
+class Bench {
+ public:
+  explicit Bench(Device& device) : device_(device), dispatcher_(device) {}
+
+  BufferView Allocate(size_t bytes) {
+    buffers_.push_back(device_.NewBuffer(bytes));
+    return {buffers_.back().get(), 0, bytes};
+  }
+  template <class T>
+  BufferView Place(const std::vector<T>& values) {
+    const BufferView view = Allocate(values.size() * sizeof(T));
+    std::memcpy(view.buffer->contents(), values.data(), view.size);
+    return view;
+  }
+  /** Multiples of 1/64 in [-1, 1), which binary16 holds exactly. */
+  std::vector<float> Numbers(size_t count) {
+    std::vector<float> numbers(count);
+    for (float& number : numbers) {
+      state_ = state_ * 1664525u + 1013904223u;
+      number = static_cast<float>(state_ >> 25) / 64.0f - 1.0f;
+    }
+    return numbers;
+  }
+  Values Halves(const std::vector<float>& numbers) {
+    std::vector<uint16_t> halves;
+    for (const float number : numbers) halves.push_back(weights::NarrowHalf(number));
+    return {Place(halves), DTYPE_F16};
+  }
+  void Run(const std::function<void(Dispatcher&)>& encode) {
+    const auto commands = device_.NewCommandBuffer();
+    dispatcher_.Begin(*commands);
+    encode(dispatcher_);
+    commands->Commit();
+    commands->WaitUntilCompleted();
+  }
+
+ private:
+  Device& device_;
+  Dispatcher dispatcher_;
+  std::vector<std::unique_ptr<Buffer>> buffers_;
+  uint32_t state_ = 1;
+};
+
+const float* FloatsOf(const BufferView& view) {
+  return reinterpret_cast<const float*>(view.buffer->contents());
+}
+
+double ErrorOf(const BufferView& got, const std::vector<double>& expected) {
+  double difference = 0;
+  double largest = 0;
+  for (size_t i = 0; i < expected.size(); i++) {
+    const double d = std::abs(static_cast<double>(FloatsOf(got)[i]) - expected[i]);
+    difference = std::isnan(d) ? INFINITY : std::max(difference, d);
+    largest = std::max(largest, std::abs(expected[i]));
+  }
+  return difference / largest;
+}
+
+/** x [rows, columns] · wᵀ for a weight of 4 bits. */
+double TestLinear(Bench& bench, uint32_t rows, bool is_half) {
+  constexpr uint32_t kOutputs = 72, kColumns = 160, kGroup = 32;
+  const std::vector<float> x = bench.Numbers(size_t{rows} * kColumns);
+  const std::vector<float> scales = bench.Numbers(kOutputs * kColumns / kGroup);
+  const std::vector<float> biases = bench.Numbers(scales.size());
+  std::vector<uint32_t> codes(kOutputs * kColumns / 8);
+  for (size_t i = 0; i < codes.size(); i++) codes[i] = static_cast<uint32_t>(i) * 2654435761u;
+  std::vector<double> expected;
+  for (uint32_t row = 0; row < rows; row++) {
+    for (uint32_t n = 0; n < kOutputs; n++) {
+      double sum = 0;
+      for (uint32_t k = 0; k < kColumns; k++) {
+        const uint32_t at = n * kColumns + k;
+        const double code = codes[at / 8] >> (at % 8 * 4) & 15;
+        sum += double{x[row * kColumns + k]} *
+               (code * double{scales[at / kGroup]} + double{biases[at / kGroup]});
+      }
+      expected.push_back(sum);
+    }
+  }
+  LinearOperand op{.rows = rows,
+                   .x = is_half ? bench.Halves(x) : Values{bench.Place(x)},
+                   .weight = {.rows = kOutputs,
+                              .columns = kColumns,
+                              .type = DTYPE_AFFINE,
+                              .data = bench.Place(codes),
+                              .bits = 4,
+                              .group_size = kGroup,
+                              .scales = bench.Place(scales),
+                              .biases = bench.Place(biases)},
+                   .out = {bench.Allocate(expected.size() * sizeof(float))},
+                   .outputs = kOutputs};
+  const ScratchBytes bytes = LinearScratchOf(op);
+  const Scratch scratch{.parts = bench.Allocate(std::max<size_t>(bytes.parts, 16))};
+  bench.Run([&](Dispatcher& dispatcher) { Linear(dispatcher, op, scratch); });
+  return ErrorOf(op.out.view, expected);
+}
+
+double TestNorm(Bench& bench) {
+  constexpr uint32_t kColumns = 700;
+  const std::vector<float> x = bench.Numbers(kColumns);
+  double squares = 0;
+  for (const float value : x) squares += double{value} * double{value};
+  std::vector<double> expected;
+  for (const float value : x) expected.push_back(double{value} / std::sqrt(squares / kColumns));
+  const Values out{bench.Allocate(kColumns * sizeof(float))};
+  const Values in{bench.Place(x)};
+  bench.Run(
+      [&](Dispatcher& dispatcher) { Normalize(dispatcher, 1, kColumns, 1, in, {.kind = NORM_RMS}, out); });
+  return ErrorOf(out.view, expected);
+}
+
+/** The last `rows` of a sequence of kContext positions, two heads over one key/value head. */
+double TestAttention(Bench& bench, uint32_t rows) {
+  constexpr uint32_t kContext = 40, kDim = 64, kHeads = 2, kBlocks = 3;
+  const std::vector<float> q = bench.Numbers(size_t{rows} * kHeads * kDim);
+  // With one key/value head a block table in order makes the pool a plain matrix.
+  const std::vector<float> keys = bench.Numbers(kBlocks * BLOCK_TOKENS * kDim);
+  const std::vector<float> values = bench.Numbers(keys.size());
+  std::vector<double> expected;
+  for (uint32_t row = 0; row < rows; row++) {
+    for (uint32_t head = 0; head < kHeads; head++) {
+      std::vector<double> sums(kDim, 0.0);
+      double total = 0;
+      for (uint32_t t = 0; t <= kContext - rows + row; t++) {
+        double score = 0;
+        for (uint32_t i = 0; i < kDim; i++)
+          score += double{q[(row * kHeads + head) * kDim + i]} * double{keys[t * kDim + i]};
+        const double weight = std::exp(score / 8);
+        total += weight;
+        for (uint32_t i = 0; i < kDim; i++) sums[i] += weight * double{values[t * kDim + i]};
+      }
+      for (const double sum : sums) expected.push_back(sum / total);
+    }
+  }
+  std::vector<int32_t> positions, row_numbers;
+  for (uint32_t row = 0; row < rows; row++) {
+    positions.push_back(static_cast<int32_t>(kContext - rows + row));
+    row_numbers.push_back(static_cast<int32_t>(row));
+  }
+  const StepOperand step{.rows = rows,
+                         .sequences = 1,
+                         .positions = bench.Place(positions),
+                         .sequence_of = bench.Place(std::vector<int32_t>(rows, 0)),
+                         .block_tables = bench.Place(std::vector<int32_t>{0, 1, 2}),
+                         .blocks_per_sequence = kBlocks};
+  const bool is_tile = rows > 1;
+  const AttentionWork work{.row_count = is_tile ? 0 : rows,
+                           .rows = bench.Place(row_numbers),
+                           .tile_count = is_tile ? 1u : 0u,
+                           .tiles = bench.Place(std::vector<int32_t>{0, static_cast<int32_t>(rows), 0, 0}),
+                           .longest = kContext};
+  const KvLayerOperand layer{.keys = bench.Halves(keys).view,
+                             .values = bench.Halves(values).view,
+                             .type = DTYPE_F16,
+                             .kv_heads = 1,
+                             .key_dim = kDim,
+                             .value_dim = kDim};
+  const AttentionOperand op{.heads = kHeads,
+                            .scale = 0.125f,
+                            .q = {bench.Place(q)},
+                            .out = {bench.Allocate(expected.size() * sizeof(float))}};
+  const Scratch scratch{.parts = bench.Allocate(16)};
+  bench.Run([&](Dispatcher& dispatcher) { Attention(dispatcher, step, work, op, layer, scratch); });
+  return ErrorOf(op.out.view, expected);
+}
+
+}  // namespace
+
+bool SelfTestResult::is_good() const {
+  return failure.empty() && error <= kTolerance;
+}
+
+std::vector<SelfTestResult> SelfTest(Device& device) {
+  struct Test {
+    const char* name;
+    std::function<double(Bench&)> run;
+  };
+  const Test tests[] = {
+      {"matrix times one row", [](Bench& b) { return TestLinear(b, 1, false); }},
+      {"matrix times a few rows", [](Bench& b) { return TestLinear(b, 5, false); }},
+      {"matrix times many rows", [](Bench& b) { return TestLinear(b, 40, false); }},
+      {"matrix times many rows of halves", [](Bench& b) { return TestLinear(b, 40, true); }},
+      {"norm", [](Bench& b) { return TestNorm(b); }},
+      {"attention of one row", [](Bench& b) { return TestAttention(b, 1); }},
+      {"attention of many rows", [](Bench& b) { return TestAttention(b, 12); }},
+  };
+  std::vector<SelfTestResult> results;
+  for (const Test& test : tests) {
+    SelfTestResult result{.name = test.name};
+    try {
+      Bench bench(device);
+      result.error = test.run(bench);
+    } catch (const std::exception& error) {
+      result.failure = error.what();
+    }
+    results.push_back(result);
+  }
+  return results;
+}
+
+}  // namespace anllm::metal

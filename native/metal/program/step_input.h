@@ -1,0 +1,39 @@
+/** The input of one step in memory that kernels read. */
+#pragma once
+
+#include <memory>
+
+#include "../../kernels/step.h"
+#include "../../program/plan.h"
+#include "../operands.h"
+
+namespace anllm::metal {
+
+class StepInput {
+ public:
+  /** `has_decode_attention` false: all rows are in tiles. */
+  StepInput(Device& device, const program::Limits& limits, bool has_decode_attention);
+
+  /** Copies a step's input; not while a step runs. Throws Error out_of_memory. */
+  void Assign(const Step& step);
+
+  const StepOperand& step() const { return step_; }
+  const AttentionWork& attention() const { return attention_; }
+  /** [R] int32 */
+  const BufferView& gathered_rows() const { return gathered_rows_; }
+  uint32_t logit_rows() const { return logit_rows_; }
+
+ private:
+  BufferView Allocate(int64_t words);
+
+  Device& device_;
+  const bool has_decode_attention_;
+  std::vector<std::unique_ptr<Buffer>> buffers_;
+  std::unique_ptr<Buffer> block_tables_;
+  StepOperand step_;
+  AttentionWork attention_;
+  BufferView gathered_rows_;
+  uint32_t logit_rows_ = 0;
+};
+
+}  // namespace anllm::metal

@@ -1,0 +1,191 @@
+#include "session.h"
+
+#include <algorithm>
+
+#include "../error.h"
+#include "../program/likeliest.h"
+#include "../spin.h"
+
+namespace anllm::node {
+namespace {
+
+/**
+ * A decode loop asks for the next step after sampling; waking a sleeping thread would cost a tenth of a
+ * small model's step.
+ */
+constexpr std::chrono::microseconds kNextStepSpin{200};
+
+void CleanUp(void* session) {
+  static_cast<Session*>(session)->Abandon();
+}
+
+}  // namespace
+
+Napi::Error ToError(Napi::Env env, const std::string& code, const std::string& message) {
+  Napi::Error error = Napi::Error::New(env, message);
+  error.Set("code", code);
+  return error;
+}
+
+Session::Session(Napi::Env env, std::unique_ptr<program::Executable> executable)
+    : env_(env),
+      executable_(std::move(executable)),
+      done_(Done::New(env, "anllm step", 0, 1, this)),
+      thread_(&Session::Work, this) {
+  done_.Unref(env);  // only a running step keeps the process alive
+  napi_add_env_cleanup_hook(env_, CleanUp, this);
+}
+
+Session::~Session() {
+  Shutdown();
+}
+
+Napi::Promise Session::Step(Napi::Env env, const program::BatchView& batch, int64_t columns) {
+  ExpectIdle("[step]");
+  if (columns < 0 || columns > executable_->vocab_size()) {
+    throw BadRequest("[step] columns: got " + std::to_string(columns) + ", expected 0 to " +
+                     std::to_string(executable_->vocab_size()));
+  }
+  executable_->Assign(batch);
+  columns_ = columns;
+  deferred_.emplace(Napi::Promise::Deferred::New(env));
+  self_ = shared_from_this();
+  cancelled_ = false;
+  done_.Ref(env);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    has_work_ = true;
+  }
+  wake_.notify_one();
+  return deferred_->Promise();
+}
+
+Napi::Float32Array Session::Hidden(Napi::Env env) const {
+  ExpectIdle("[hidden]");
+  const auto [data, rows, cols] = executable_->hidden();
+  if (cols == 0) throw BadRequest("[hidden] this program leaves no hidden states");
+  const auto size = static_cast<size_t>(rows * cols);
+  Napi::Float32Array copy = Napi::Float32Array::New(env, size);
+  std::copy_n(data, size, copy.Data());
+  return copy;
+}
+
+void Session::CopyBlocks(const program::Ints& pairs) {
+  ExpectIdle("[copy_blocks]");
+  executable_->CopyBlocks(pairs);
+}
+
+void Session::CopyState(int64_t from, int64_t to) {
+  ExpectIdle("[copy_state]");
+  executable_->CopyState(from, to);
+}
+
+void Session::SetPlanes(int attention, int others) {
+  ExpectIdle("[set_planes]");
+  executable_->SetPlanes(attention, others);
+}
+
+void Session::ExpectIdle(const char* place) const {
+  if (is_disposed_) throw Error("unavailable", std::string(place) + " the model is unloaded");
+  if (deferred_) throw BadRequest(std::string(place) + " a step is running; steps run one at a time");
+}
+
+void Session::Cancel() {
+  if (deferred_) cancelled_ = true;
+}
+
+void Session::Dispose() {
+  is_disposed_ = true;
+  Cancel();
+  if (!deferred_) Shutdown();
+}
+
+void Session::Abandon() {
+  is_disposed_ = true;
+  Shutdown();
+  deferred_.reset();
+  self_.reset();  // perhaps the last owner
+}
+
+void Session::Work() {
+  const auto has_reason = [this] { return has_work_.load() || stopping_.load(); };
+  while (true) {
+    if (!SpinUntil(has_reason, kNextStepSpin)) {
+      std::unique_lock<std::mutex> lock(mutex_);
+      wake_.wait(lock, has_reason);
+    }
+    if (stopping_) return;
+    has_work_ = false;
+    RunStep();
+    done_.NonBlockingCall();
+  }
+}
+
+void Session::RunStep() {
+  failure_.clear();
+  try {
+    is_complete_ = executable_->Run(cancelled_);
+    if (is_complete_ && columns_ > 0) {
+      likeliest_.resize(static_cast<size_t>(executable_->logit_rows()));
+      program::Likeliest(executable_->logits(), executable_->logit_rows(), executable_->vocab_size(),
+                         columns_, likeliest_.data());
+    }
+  } catch (const std::exception& error) {
+    is_complete_ = false;
+    failure_ = error.what();
+  }
+}
+
+void Session::OnDone(Napi::Env env, Napi::Function, Session* session, void*) {
+  // Without an environment the process is ending, and the session may be gone.
+  if (env != nullptr) session->Settle(env);
+}
+
+void Session::Settle(Napi::Env env) {
+  const Napi::HandleScope scope(env);
+  const std::shared_ptr<Session> self = std::move(self_);
+  const Napi::Promise::Deferred deferred = *deferred_;
+  deferred_.reset();
+  done_.Unref(env);
+  try {
+    if (!failure_.empty()) {
+      deferred.Reject(ToError(env, "internal", failure_).Value());
+    } else if (!is_complete_ || is_disposed_) {
+      deferred.Reject(ToError(env, "cancelled", "the step was cancelled").Value());
+    } else {
+      deferred.Resolve(Result(env));
+    }
+  } catch (const Napi::Error& error) {  // JavaScript has no memory for the logits
+    deferred.Reject(error.Value());
+  }
+  if (is_disposed_) Shutdown();
+}
+
+Napi::Value Session::Result(Napi::Env env) const {
+  if (columns_ > 0) {
+    Napi::Int32Array ids = Napi::Int32Array::New(env, likeliest_.size());
+    std::copy(likeliest_.begin(), likeliest_.end(), ids.Data());
+    return ids;
+  }
+  const size_t size = static_cast<size_t>(executable_->logit_rows() * executable_->vocab_size());
+  Napi::Float32Array logits = Napi::Float32Array::New(env, size);
+  std::copy_n(executable_->logits(), size, logits.Data());
+  return logits;
+}
+
+void Session::Shutdown() {
+  if (is_shut_down_) return;
+  is_shut_down_ = true;
+  cancelled_ = true;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+  done_.Release();
+  napi_remove_env_cleanup_hook(env_, CleanUp, this);
+  executable_.reset();
+}
+
+}  // namespace anllm::node

@@ -1,0 +1,24 @@
+/** The keys and values of all layers of one executable. */
+#pragma once
+
+#include "../aligned_buffer.h"
+#include "program.h"
+
+namespace anllm::program {
+
+class KvPool {
+ public:
+  /** Zeroed; a block has a place in every layer. Throws Error out_of_memory. */
+  KvPool(const std::vector<KvLayerSpec>& specs, int64_t blocks, bool is_half);
+
+  const std::vector<KvLayer>& layers() const { return layers_; }
+  /** Copies blocks: `pairs` has source and destination by turns. Throws Error bad_request. */
+  void Copy(const int32_t* pairs, int64_t size) const;
+
+ private:
+  std::vector<KvLayer> layers_;
+  const int64_t blocks_;
+  AlignedBuffer memory_;
+};
+
+}  // namespace anllm::program

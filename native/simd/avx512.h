@@ -1,0 +1,162 @@
+/** AVX-512 F, BW, VL, DQ and VNNI: one 512-bit register a vector. */
+#pragma once
+
+#include <immintrin.h>
+
+namespace anllm::ANLLM_ISA {
+
+constexpr int kTileRows = 8;
+constexpr int kScoreRows = 8;
+constexpr int kMixRows = 4;
+constexpr int kMixVectors = 4;
+
+struct F32 {
+  __m512 v;
+};
+struct I32 {
+  __m512i v;
+};
+
+ANLLM_INLINE __mmask16 FirstLanes(int n) {
+  return static_cast<__mmask16>((1u << n) - 1u);
+}
+
+ANLLM_INLINE F32 Zero() {
+  return {_mm512_setzero_ps()};
+}
+ANLLM_INLINE F32 Set(float x) {
+  return {_mm512_set1_ps(x)};
+}
+ANLLM_INLINE F32 Load(const float* p) {
+  return {_mm512_loadu_ps(p)};
+}
+ANLLM_INLINE F32 LoadPartial(const float* p, int n) {
+  return {_mm512_maskz_loadu_ps(FirstLanes(n), p)};
+}
+ANLLM_INLINE void Store(float* p, F32 a) {
+  _mm512_storeu_ps(p, a.v);
+}
+ANLLM_INLINE void StorePartial(float* p, F32 a, int n) {
+  _mm512_mask_storeu_ps(p, FirstLanes(n), a.v);
+}
+ANLLM_INLINE F32 operator+(F32 a, F32 b) {
+  return {_mm512_add_ps(a.v, b.v)};
+}
+ANLLM_INLINE F32 operator-(F32 a, F32 b) {
+  return {_mm512_sub_ps(a.v, b.v)};
+}
+ANLLM_INLINE F32 operator*(F32 a, F32 b) {
+  return {_mm512_mul_ps(a.v, b.v)};
+}
+ANLLM_INLINE F32 operator/(F32 a, F32 b) {
+  return {_mm512_div_ps(a.v, b.v)};
+}
+ANLLM_INLINE F32 MulAdd(F32 a, F32 b, F32 c) {
+  return {_mm512_fmadd_ps(a.v, b.v, c.v)};
+}
+ANLLM_INLINE F32 Min(F32 a, F32 b) {
+  return {_mm512_min_ps(a.v, b.v)};
+}
+ANLLM_INLINE F32 Max(F32 a, F32 b) {
+  return {_mm512_max_ps(a.v, b.v)};
+}
+ANLLM_INLINE F32 Abs(F32 a) {
+  return {_mm512_abs_ps(a.v)};
+}
+ANLLM_INLINE F32 SelectLess(F32 a, F32 b, F32 yes, F32 no) {
+  return {_mm512_mask_blend_ps(_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ), no.v, yes.v)};
+}
+/** Lanes [begin, end) of v, `fill` elsewhere. */
+ANLLM_INLINE F32 KeepRange(F32 a, int begin, int end, float fill) {
+  const __mmask16 keep = FirstLanes(end) & static_cast<__mmask16>(~FirstLanes(begin));
+  return {_mm512_mask_blend_ps(keep, _mm512_set1_ps(fill), a.v)};
+}
+ANLLM_INLINE float Sum(F32 a) {
+  const __m256 b = _mm256_add_ps(_mm512_castps512_ps256(a.v), _mm512_extractf32x8_ps(a.v, 1));
+  __m128 c = _mm_add_ps(_mm256_castps256_ps128(b), _mm256_extractf128_ps(b, 1));
+  c = _mm_add_ps(c, _mm_movehl_ps(c, c));
+  return _mm_cvtss_f32(_mm_add_ss(c, _mm_movehdup_ps(c)));
+}
+ANLLM_INLINE float Highest(F32 a) {
+  return _mm512_reduce_max_ps(a.v);
+}
+
+ANLLM_INLINE F32 LoadHalf(const uint16_t* p) {
+  return {_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))};
+}
+ANLLM_INLINE void StoreHalf(uint16_t* p, F32 a) {
+  const F32 bounded = Max(Min(a, Set(65504.0f)), Set(-65504.0f));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(bounded.v, _MM_FROUND_TO_NEAREST_INT));
+}
+ANLLM_INLINE F32 LoadBfloat(const uint16_t* p) {
+  const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16))};
+}
+
+ANLLM_INLINE I32 LoadInts(const uint8_t* p) {
+  return {_mm512_loadu_si512(p)};
+}
+ANLLM_INLINE I32 Bits(I32 a, int shift, int mask) {
+  return {_mm512_and_si512(_mm512_srli_epi32(a.v, static_cast<unsigned>(shift)), _mm512_set1_epi32(mask))};
+}
+ANLLM_INLINE F32 ToFloat(I32 a) {
+  return {_mm512_cvtepi32_ps(a.v)};
+}
+ANLLM_INLINE I32 ToInt(F32 a) {
+  return {_mm512_cvtps_epi32(a.v)};
+}
+ANLLM_INLINE F32 PowerOfTwo(I32 n) {
+  return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(n.v, _mm512_set1_epi32(127)), 23))};
+}
+ANLLM_INLINE void StoreBytes(int8_t* p, I32 a) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(a.v));
+}
+
+struct Quads {
+  __m512i v;
+};
+/** In memory, since the dot product spreads it over all lanes by itself. */
+struct Quad {
+  const int8_t* p;
+};
+
+/** Subtracted from byte codes by LoadByteQuads, where the dot product wants signed ones. */
+constexpr float kByteOffset = 0.0f;
+
+ANLLM_INLINE void LoadNibbleQuads(const uint8_t* p, Quads* first, Quads* second) {
+  const __m512i packed = _mm512_loadu_si512(p);
+  const __m512i mask = _mm512_set1_epi8(15);
+  first->v = _mm512_and_si512(packed, mask);
+  second->v = _mm512_and_si512(_mm512_srli_epi16(packed, 4), mask);
+}
+ANLLM_INLINE void LoadByteQuads(const uint8_t* p, Quads* first, Quads* second) {
+  first->v = _mm512_loadu_si512(p);
+  second->v = _mm512_loadu_si512(p + 64);
+}
+ANLLM_INLINE Quad BroadcastQuad(const int8_t* p) {
+  return {p};
+}
+
+/**
+ * sum += w · x for each row. In words of the processor: compilers spread the quad in an instruction of its
+ * own, and copy sums from register to register until they have none left.
+ */
+ANLLM_INLINE void AddProducts(__m512i* sum, Quads w, Quad x) {
+  using Bytes = int8_t[4];
+  asm("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(*sum) : "v"(w.v), "m"(*reinterpret_cast<const Bytes*>(x.p)));
+}
+
+/** Two chains: one addition needs five cycles, and two begin in each. */
+struct ByteDot {
+  using Weights = Quads;
+  __m512i first = _mm512_setzero_si512(), second = _mm512_setzero_si512();
+  ANLLM_INLINE void Add(Quads w0, Quad x0, Quads w1, Quad x1) {
+    AddProducts(&first, w0, x0);
+    AddProducts(&second, w1, x1);
+  }
+  ANLLM_INLINE void Flush() {}
+  ANLLM_INLINE I32 Total() const { return {_mm512_add_epi32(first, second)}; }
+};
+using NibbleDot = ByteDot;
+
+}  // namespace anllm::ANLLM_ISA

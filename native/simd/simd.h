@@ -1,0 +1,30 @@
+/**
+ * The SIMD vocabulary of the kernels: vectors of 16 lanes whatever the instruction set, so that every kernel
+ * is written once and sums in the same order everywhere. One header per instruction set defines the same
+ * names in the namespace anllm::ANLLM_ISA:
+ *
+ *   F32        16 floats: Zero Set Load LoadPartial Store StorePartial, + - * /, MulAdd(a, b, c) = a * b + c,
+ * Min Max Abs, SelectLess(a, b, yes, no), KeepRange(v, begin, end, fill), Sum, Highest conversion LoadHalf
+ * StoreHalf (saturating binary16), LoadBfloat I32        16 ints: LoadInts, Bits(v, shift, mask), ToFloat,
+ * ToInt (to nearest), PowerOfTwo, StoreBytes quads      a quad is 4 neighbouring columns as 4 bytes. Weights
+ * come as 16 rows of a quad, unsigned; activations as one signed quad given to all rows (BroadcastQuad).
+ * LoadNibbleQuads and LoadByteQuads read two neighbouring quads of weights, NibbleDot and ByteDot sum their
+ * products: Add, Flush at least every 32 columns, Total kTileRows  activation rows that a matrix tile holds
+ * in registers; kScoreRows: query rows of a tile of attention scores; kMixRows, kMixVectors: query rows and
+ * vectors of values in a tile of attention outputs
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "../kernels/inline.h"
+
+#if defined(ANLLM_SIMD_AVX512)
+#include "avx512.h"
+#elif defined(ANLLM_SIMD_AVX2)
+#include "avx2.h"
+#elif defined(ANLLM_SIMD_NEON)
+#include "neon.h"
+#else
+#include "scalar.h"
+#endif

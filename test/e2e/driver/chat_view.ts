@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { FrameLocator, Locator } from 'playwright-core';
+import { until } from '../../until';
+import type { Workbench } from './workbench';
+
+/** The chat view of the extension, used as a person uses it. */
+export class ChatView {
+  readonly frame: FrameLocator;
+
+  constructor(private readonly workbench: Workbench) {
+    this.frame = workbench.page
+      .frameLocator('iframe.webview.ready')
+      .frameLocator('iframe#active-frame');
+  }
+
+  get input(): Locator {
+    return this.frame.locator('.composer textarea');
+  }
+
+  get answers(): Locator {
+    return this.frame.locator('.answer');
+  }
+
+  /** Opens the view by its command; the input then has the focus. */
+  async open(): Promise<void> {
+    await this.workbench.runCommand('anllm: Open Chat');
+    await this.hasFocus();
+  }
+
+  /** The page has the focus, and its input within it: an active element of a page without focus hears no key. */
+  async hasFocus(): Promise<void> {
+    await until('the focus in the chat input', () =>
+      this.input.evaluate((element) => {
+        const { activeElement } = element.ownerDocument;
+        return element === activeElement && element.ownerDocument.hasFocus();
+      }),
+    );
+  }
+
+  /** Takes out what another case left in the input. */
+  async clear(): Promise<void> {
+    await this.input.fill('');
+    const detach = this.frame.locator('.composer .attachments button');
+    await until('no attachment', async () => {
+      const count = await detach.count();
+      if (count > 0) await detach.first().click({ timeout: 1000 });
+      return count === 0;
+    });
+    await this.input.focus();
+  }
+
+  async press(key: string): Promise<void> {
+    await this.workbench.page.keyboard.press(key);
+  }
+
+  /** What a screen reader calls the control with the focus. */
+  async focusedLabel(): Promise<string | null> {
+    return await this.frame.locator(':focus').getAttribute('aria-label');
+  }
+
+  /** Types into the focused input; several lines as with Shift+Enter. */
+  async type(text: string): Promise<void> {
+    const { keyboard } = this.workbench.page;
+    for (const [index, line] of text.split('\n').entries()) {
+      if (index > 0) await keyboard.press('Shift+Enter');
+      await keyboard.insertText(line);
+    }
+  }
+
+  async ask(text: string): Promise<void> {
+    await this.type(text);
+    await this.workbench.page.keyboard.press('Enter');
+  }
+
+  /** Waits until `count` answers stand and none is being written. */
+  async answered(count: number, timeoutMs = 15_000): Promise<void> {
+    const stand = async (): Promise<boolean> => {
+      const done = await this.frame.locator('.answer[aria-busy=false]').count();
+      return done === count && (await this.answers.count()) === count;
+    };
+    await until(`${count} answers`, stand, timeoutMs);
+  }
+
+  /** What axe-core finds wrong with the page, one line each. */
+  async accessibilityProblems(): Promise<string[]> {
+    const source = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');
+    const body = this.frame.locator('body');
+    return await body.evaluate(
+      `(async () => {
+        ${source};
+        const { violations } = await axe.run(document, { resultTypes: ['violations'] });
+        return violations.map(({ id, help, nodes }) => id + ': ' + help + ' ' + nodes[0].html);
+      })()`,
+    );
+  }
+}

@@ -1,0 +1,82 @@
+import type { ServerResponse } from 'node:http';
+import { FakeServer, models } from '../engine/remote/fake_server';
+import type { Session } from './session';
+
+const SCRIPTED = 'scripted';
+
+/** A server in the place of a model: it says what it was told to, line by line. */
+export class ScriptedModel {
+  private text = '';
+  private held: Promise<void> | null = null;
+  private release: () => void = () => undefined;
+
+  private constructor(private readonly server: () => FakeServer) {}
+
+  static async start(): Promise<ScriptedModel> {
+    const model = new ScriptedModel(() => server);
+    const server = await FakeServer.start({
+      'GET /v1/models': models(SCRIPTED),
+      'POST /v1/chat/completions': (response) => model.answer(response),
+    });
+    return model;
+  }
+
+  get url(): string {
+    return this.server().url;
+  }
+
+  /** Every message that was sent as the last one, oldest first. */
+  get questions(): string[] {
+    return this.server()
+      .of('/v1/chat/completions')
+      .map(({ body }) => (body['messages'] as { content: string }[]).at(-1)?.content ?? '');
+  }
+
+  /** Streams that the client closed before their end. */
+  get aborted(): number {
+    return this.server().aborted;
+  }
+
+  /** The next answers are this text. With `hold` their second half waits for `goOn`. */
+  says(text: string, { hold = false } = {}): void {
+    this.text = text;
+    this.held = hold ? new Promise((done) => (this.release = done)) : null;
+  }
+
+  goOn(): void {
+    this.release();
+  }
+
+  async stop(): Promise<void> {
+    this.release();
+    await this.server().close();
+  }
+
+  private async answer(response: ServerResponse): Promise<void> {
+    const lines = this.text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    for (const [index, content] of lines.entries()) {
+      if (index === Math.ceil(lines.length / 2)) await this.held;
+      if (response.destroyed) return;
+      const choices = [{ index: 0, delta: { content }, finish_reason: null }];
+      response.write(`data: ${JSON.stringify({ choices })}\n\n`);
+      await new Promise(setImmediate);
+    }
+    response.end('data: [DONE]\n\n');
+  }
+}
+
+/** Runs with a model that is told what to say. */
+export async function withScript(
+  session: Session,
+  run: (model: ScriptedModel) => Promise<void>,
+): Promise<void> {
+  const model = await ScriptedModel.start();
+  session.sandbox.configure({ 'anllm.remote.url': model.url, 'anllm.remote.model': SCRIPTED });
+  try {
+    await run(model);
+  } finally {
+    session.sandbox.configure({ 'anllm.remote.url': undefined, 'anllm.remote.model': undefined });
+    await model.stop();
+  }
+}

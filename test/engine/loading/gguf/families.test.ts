@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, test } from 'node:test';
+import { verifyFolder } from '../../../../extension/engine/cli/verify';
+import { ARCHITECTURES } from '../../../../extension/engine/loading/gguf/architectures';
+import { openModel } from '../../../../extension/engine/loading/model_source';
+import { FIXTURES, temporaryFolder } from '../model_fixture';
+import { convertedTo, GGUF_FAMILIES, GGUF_SHARED } from './families';
+
+const SHARED = resolve(__dirname, '../../../../../shared/conformance');
+
+/** Checkpoints whose logits transformers computed, converted to GGUF as llama.cpp's converter does it. */
+async function agrees(checkpoint: string): Promise<void> {
+  for (const row of await verifyFolder(convertedTo(temporaryFolder(), checkpoint), [])) {
+    const { name: backend, relError, cosine } = row;
+    assert.ok(row.pass, `${checkpoint}, ${backend}: relative error ${relError}, cosine ${cosine}`);
+    if (backend === 'reference') assert.ok(relError <= 1e-4, `${checkpoint}: ${relError}`);
+  }
+}
+
+describe('logits and greedy tokens of transformers, from a GGUF file', () => {
+  for (const name of GGUF_FAMILIES) test(name, () => agrees(join(FIXTURES, 'families', name)));
+
+  const skip = existsSync(SHARED) ? false : 'they are not there; the fixtures above cover the same';
+  test('the larger checkpoints of ../shared/conformance', { skip }, async () => {
+    for (const name of GGUF_SHARED) await agrees(join(SHARED, name));
+  });
+});
+
+test('every architecture but SmolLM3 is among the cases', () => {
+  const covered = GGUF_FAMILIES.map((name) => {
+    const model = openModel(convertedTo(temporaryFolder(), join(FIXTURES, 'families', name)));
+    model.close();
+    return model.config().modelType;
+  });
+  const missing = Object.entries(ARCHITECTURES).filter(
+    ([, { modelType }]) => !covered.includes(modelType),
+  );
+  assert.deepEqual(
+    missing.map(([name]) => name),
+    ['smollm3'],
+  );
+});

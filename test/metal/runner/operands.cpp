@@ -1,0 +1,90 @@
+#include "operands.h"
+
+namespace anllm::runner {
+
+using namespace metal;
+
+Values ValuesOf(const Request& request, const std::string& name) {
+  return {.view = request.View(name),
+          .type = static_cast<DType>(request.IntOrZero(name + "_type")),
+          .stride = request.IntOrZero(name + "_stride"),
+          .column = request.IntOrZero(name + "_column")};
+}
+
+Matrix MatrixOf(const Request& request) {
+  return {.rows = request.Int("weight_rows"),
+          .columns = request.Int("weight_columns"),
+          .type = static_cast<DType>(request.Int("weight_type")),
+          .data = request.View("weight"),
+          .bits = request.IntOrZero("bits"),
+          .group_size = request.IntOrZero("group_size"),
+          .scale_type = static_cast<DType>(request.IntOrZero("scale_type")),
+          .scales = request.View("scales"),
+          .biases = request.View("biases")};
+}
+
+NormOperand NormOf(const Request& request, const std::string& prefix) {
+  if (!request.Has(prefix + "_kind")) return {};
+  return {.kind = static_cast<NormKind>(request.Int(prefix + "_kind")),
+          .weight = request.View(prefix + "_weight"),
+          .bias = request.View(prefix + "_bias"),
+          .eps = static_cast<float>(request.Number(prefix + "_eps")),
+          .offset = static_cast<float>(request.Number(prefix + "_offset"))};
+}
+
+LinearOperand LinearOf(const Request& request) {
+  return {.rows = request.Int("rows"),
+          .x = ValuesOf(request, "x"),
+          .weight = MatrixOf(request),
+          .join = {NormOf(request, "join"), request.View("join_residual"), request.View("join_sum")},
+          .norm = NormOf(request, "norm"),
+          .bias = request.View("bias"),
+          .residual = request.View("residual"),
+          .out = ValuesOf(request, "out"),
+          .outputs = request.Int("outputs"),
+          .factor = static_cast<float>(request.Number("factor")),
+          .activation = static_cast<ActivationKind>(request.IntOrZero("activation")),
+          .is_glu = request.IntOrZero("is_glu") != 0,
+          .gate_step = request.IntOrZero("gate_step"),
+          .up_offset = request.IntOrZero("up_offset")};
+}
+
+AttentionOperand AttentionOf(const Request& request) {
+  return {.heads = request.Int("heads"),
+          .scale = static_cast<float>(request.Number("scale")),
+          .window = request.IntOrZero("window"),
+          .softcap = static_cast<float>(request.Number("softcap")),
+          .sinks = request.View("sinks"),
+          .gate = ValuesOf(request, "gate"),
+          .q = ValuesOf(request, "q"),
+          .out = ValuesOf(request, "out")};
+}
+
+RopeOperand RopeOf(const Request& request) {
+  if (!request.Has("frequencies")) return {};
+  return {.kind = static_cast<RopeKind>(request.Int("rope_kind")),
+          .pairs = static_cast<uint32_t>(request.View("frequencies").size / 8),
+          .start = request.IntOrZero("rope_start"),
+          .scale = static_cast<float>(request.Number("rope_scale")),
+          .frequencies = request.View("frequencies")};
+}
+
+KvLayerOperand KvLayerOf(const Request& request) {
+  return {.keys = request.View("keys"),
+          .values = request.View("values"),
+          .type = static_cast<DType>(request.Int("kv_type")),
+          .kv_heads = request.Int("kv_heads"),
+          .key_dim = request.Int("key_dim"),
+          .value_dim = request.Int("value_dim")};
+}
+
+StepOperand StepOf(const Request& request) {
+  return {.rows = request.Int("rows"),
+          .tokens = request.View("tokens"),
+          .positions = request.View("positions"),
+          .sequence_of = request.View("sequence_of"),
+          .block_tables = request.View("block_tables"),
+          .blocks_per_sequence = request.IntOrZero("blocks_per_sequence")};
+}
+
+}  // namespace anllm::runner

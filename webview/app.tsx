@@ -1,0 +1,71 @@
+import { useEffect, useLayoutEffect, useReducer, useRef } from 'preact/hooks';
+import type { ToView } from '../extension/protocol/chat_view';
+import { Composer } from './composer';
+import { useDrop } from './drop';
+import { HistoryView } from './history_view';
+import { post } from './host';
+import { INITIAL, reduce, runningAnswer } from './state';
+import { Answer, Question } from './turns';
+import { Welcome } from './welcome';
+
+/** Distance from the end, in pixels, at which the view still follows the answer. */
+const FOLLOWS_PX = 40;
+
+export function App() {
+  const [state, dispatch] = useReducer(reduce, INITIAL);
+  const log = useRef<HTMLElement>(null);
+  const follows = useRef(true);
+  const busy = runningAnswer(state.turns) !== null;
+  const dropping = useDrop();
+
+  useEffect(() => {
+    const listener = ({ data }: MessageEvent<ToView>): void => dispatch(data);
+    window.addEventListener('message', listener);
+    post({ kind: 'ready' });
+    return () => window.removeEventListener('message', listener);
+  }, []);
+  useLayoutEffect(() => {
+    follows.current = true;
+  }, [state.conversationId, state.turns.length]);
+  useLayoutEffect(() => {
+    const element = log.current;
+    if (element && follows.current) element.scrollTop = element.scrollHeight;
+  }, [state.turns]);
+
+  if (state.history !== null) {
+    return <HistoryView entries={state.history} close={() => dispatch({ kind: 'closeHistory' })} />;
+  }
+  return (
+    <>
+      <main
+        ref={log}
+        tabIndex={0}
+        aria-label={state.title === '' ? 'Chat' : state.title}
+        onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
+          follows.current = scrollHeight - scrollTop - clientHeight < FOLLOWS_PX;
+        }}
+      >
+        <h1 class="sr-only">{state.title === '' ? 'Chat' : state.title}</h1>
+        {state.turns.length === 0 && (
+          <Welcome model={state.model} start={(text) => dispatch({ kind: 'compose', text })} />
+        )}
+        {state.turns.map((turn) =>
+          turn.role === 'user' ? (
+            <Question key={turn.id} turn={turn} busy={busy} />
+          ) : (
+            <Answer key={turn.id} turn={turn} busy={busy} />
+          ),
+        )}
+      </main>
+      <Composer state={state} busy={busy} />
+      {dropping && (
+        <div class="drop" aria-hidden="true">
+          Drop to attach
+        </div>
+      )}
+      <div class="sr-only" role="status" aria-live="polite">
+        {state.announcement}
+      </div>
+    </>
+  );
+}

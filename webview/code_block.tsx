@@ -1,0 +1,50 @@
+import { memo } from 'preact/compat';
+import type { CodeAction } from '../extension/protocol/chat_view';
+import { highlight } from './highlight';
+import { post } from './host';
+import { IconButton } from './parts';
+
+interface CodeBlockProps {
+  readonly code: string;
+  readonly language: string;
+  /** The model still writes in it. */
+  readonly open: boolean;
+}
+
+const ACTIONS: readonly { action: CodeAction; icon: string; label: string }[] = [
+  { action: 'copy', icon: 'copy', label: 'Copy' },
+  { action: 'insert', icon: 'insert', label: 'Insert at cursor' },
+  { action: 'apply', icon: 'diff', label: 'Apply to the file, as a diff' },
+  { action: 'newFile', icon: 'new-file', label: 'Put into a new file' },
+];
+
+export const CodeBlock = memo(function CodeBlock({ code, language, open }: CodeBlockProps) {
+  const lines = highlight(code, language);
+  const act = (action: CodeAction) => () => post({ kind: 'code', action, code, language });
+  return (
+    <figure class="code-block" aria-label={language === '' ? 'Code' : `Code, ${language}`}>
+      <figcaption>
+        <span class="language">{language}</span>
+        {!open && (
+          <span class="actions" role="group" aria-label="Code actions">
+            {ACTIONS.map(({ action, icon, label }) => (
+              <IconButton key={action} icon={icon} label={label} onClick={act(action)} />
+            ))}
+          </span>
+        )}
+      </figcaption>
+      <pre tabIndex={0}>
+        <code>
+          {lines.map((html, index) => (
+            <Line key={index} html={html} />
+          ))}
+        </code>
+      </pre>
+    </figure>
+  );
+});
+
+/** Lines that stand are left alone while the ones below are written. */
+const Line = memo(function Line({ html }: { readonly html: string }) {
+  return <span class="line" dangerouslySetInnerHTML={{ __html: `${html}\n` }} />;
+});

@@ -1,0 +1,145 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { draft, post } from './host';
+import { ContextPanel, Meter } from './meter';
+import { Icon, IconButton } from './parts';
+import { suggestions, symbolQuery, type Suggestion } from './suggestions';
+import type { ViewState } from './state';
+import { Attachments } from './turns';
+
+interface ComposerProps {
+  readonly state: ViewState;
+  readonly busy: boolean;
+}
+
+export function Composer({ state, busy }: ComposerProps) {
+  const [text, setText] = useState(() => draft.load());
+  const [chosen, setChosen] = useState(0);
+  const [dismissed, setDismissed] = useState(false);
+  const [panel, setPanel] = useState(false);
+  const input = useRef<HTMLTextAreaElement>(null);
+  const offered = dismissed ? [] : suggestions(text, state.symbols);
+  const change = (value: string): void => {
+    setText(value);
+    setChosen(0);
+    setDismissed(false);
+    draft.save(value);
+    const query = symbolQuery(value);
+    if (query !== null) post({ kind: 'findSymbols', query });
+  };
+  useEffect(() => {
+    if (!state.compose) return;
+    if (state.compose.text !== '') change(state.compose.text);
+    input.current?.focus();
+  }, [state.compose]);
+  useEffect(() => {
+    const element = input.current;
+    if (!element) return;
+    element.style.height = 'auto';
+    element.style.height = `${Math.min(element.scrollHeight, 240)}px`;
+  }, [text]);
+
+  const send = (): void => {
+    if (busy || (text.trim() === '' && state.attachments.length === 0)) return;
+    post({ kind: 'send', text });
+    change('');
+  };
+  const take = (pick: Suggestion): void => {
+    if (pick.kind === 'symbol') post({ kind: 'attachSymbol', id: pick.id });
+    change(pick.text);
+  };
+  const complete = (): boolean => {
+    const pick = offered[chosen];
+    if (pick) take(pick);
+    return pick !== undefined;
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.isComposing) return;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined && offered.length > 0) {
+      setChosen((chosen + step + offered.length) % offered.length);
+    } else if (event.key === 'Tab' && !event.shiftKey && complete()) {
+      // taken
+    } else if (event.key === 'Enter' && !event.shiftKey) {
+      if (!complete()) send();
+    } else if (event.key === 'Escape' && offered.length > 0) {
+      setDismissed(true);
+    } else if (event.key === 'Escape' && busy) {
+      post({ kind: 'stop' });
+    } else {
+      return;
+    }
+    event.preventDefault();
+  };
+
+  return (
+    <form class="composer" aria-label="Question" onSubmit={(event) => event.preventDefault()}>
+      {offered.length > 0 && (
+        <ul class="suggestions" role="listbox" id="suggestions" aria-label="Suggestions">
+          {offered.map((suggestion, index) => (
+            <li
+              key={suggestion.id}
+              id={`suggestion-${index}`}
+              role="option"
+              aria-selected={index === chosen}
+              onMouseDown={(event) => {
+                event.preventDefault();
+                take(suggestion);
+              }}
+            >
+              <b>{suggestion.label}</b> <span class="detail">{suggestion.detail}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {panel && <ContextPanel state={state} typed={text} close={() => setPanel(false)} />}
+      <div class="box">
+        <Attachments
+          attachments={state.attachments}
+          onRemove={(id) => post({ kind: 'detach', id })}
+        />
+        <textarea
+          ref={input}
+          rows={1}
+          value={text}
+          placeholder="Ask about code, / or #"
+          aria-label="Message"
+          aria-controls={offered.length > 0 ? 'suggestions' : undefined}
+          aria-autocomplete="list"
+          aria-activedescendant={offered[chosen] ? `suggestion-${chosen}` : undefined}
+          onInput={(event) => change(event.currentTarget.value)}
+          onKeyDown={onKeyDown}
+        />
+        <div class="tools">
+          <IconButton icon="attach" label="Attach…" onClick={() => post({ kind: 'attach' })} />
+          <ModelButton state={state} />
+          <Meter state={state} typed={text} open={panel} toggle={() => setPanel(!panel)} />
+          {busy ? (
+            <IconButton
+              icon="debug-stop"
+              label="Stop (Escape)"
+              onClick={() => post({ kind: 'stop' })}
+            />
+          ) : (
+            <IconButton icon="send" label="Send (Enter)" onClick={send} />
+          )}
+        </div>
+      </div>
+    </form>
+  );
+}
+
+function ModelButton({ state: { model } }: { state: ViewState }) {
+  const title = model.title === '' ? 'Choose a model' : model.title;
+  return (
+    <button
+      type="button"
+      class="model"
+      title={model.detail === '' ? 'Choose another chat model' : model.detail}
+      onClick={() => post({ kind: 'chooseModel' })}
+    >
+      {model.state === 'loading' && <Icon name="loading" />}
+      <span>{title}</span>
+      <Icon name="chevron-down" />
+    </button>
+  );
+}

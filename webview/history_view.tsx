@@ -1,0 +1,105 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { HistoryEntry } from '../extension/protocol/conversation';
+import { ago } from './figures';
+import { post } from './host';
+import { IconButton } from './parts';
+
+interface HistoryViewProps {
+  readonly entries: readonly HistoryEntry[];
+  readonly close: () => void;
+}
+
+export function HistoryView({ entries, close }: HistoryViewProps) {
+  const [query, setQuery] = useState('');
+  const search = useRef<HTMLInputElement>(null);
+  useEffect(() => search.current?.focus(), []);
+  useEffect(() => post({ kind: 'search', query }), [query]);
+  return (
+    <main
+      class="history"
+      aria-label="Earlier chats"
+      onKeyDown={(event) => event.key === 'Escape' && close()}
+    >
+      <h1 class="sr-only">Earlier chats</h1>
+      <header>
+        <input
+          ref={search}
+          type="search"
+          placeholder="Search earlier chats"
+          aria-label="Search earlier chats"
+          value={query}
+          onInput={(event) => setQuery(event.currentTarget.value)}
+        />
+        <IconButton icon="close" label="Back to the chat" onClick={close} />
+      </header>
+      {entries.length === 0 ? (
+        <p class="hint">{query === '' ? 'No earlier chats.' : 'No chat has these words.'}</p>
+      ) : (
+        <ul>
+          {entries.map((entry) => (
+            <Entry key={entry.id} entry={entry} close={close} />
+          ))}
+        </ul>
+      )}
+    </main>
+  );
+}
+
+interface EntryProps {
+  readonly entry: HistoryEntry;
+  readonly close: () => void;
+}
+
+function Entry({ entry: { id, title, updatedAt }, close }: EntryProps) {
+  const [renaming, setRenaming] = useState(false);
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    input.current?.focus();
+    input.current?.select();
+  }, [renaming]);
+  const rename = (value: string): void => {
+    setRenaming(false);
+    if (value.trim() !== '' && value !== title) post({ kind: 'rename', id, title: value });
+  };
+  const open = (): void => {
+    post({ kind: 'open', id });
+    close();
+  };
+  if (renaming) {
+    return (
+      <li>
+        <input
+          aria-label="Title"
+          defaultValue={title}
+          ref={input}
+          onBlur={(event) => rename(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter') rename(event.currentTarget.value);
+            if (event.key !== 'Escape') return;
+            event.stopPropagation();
+            setRenaming(false);
+          }}
+        />
+      </li>
+    );
+  }
+  return (
+    <li>
+      <button type="button" class="entry" onClick={open}>
+        <span class="title">{title}</span>
+        <span class="when">{ago(updatedAt, Date.now())}</span>
+      </button>
+      <IconButton icon="edit" label={`Rename ${title}`} onClick={() => setRenaming(true)} />
+      <IconButton
+        icon="export"
+        label={`Export ${title} as Markdown`}
+        onClick={() => post({ kind: 'export', id })}
+      />
+      <IconButton
+        icon="trash"
+        label={`Delete ${title}`}
+        onClick={() => post({ kind: 'remove', id })}
+      />
+    </li>
+  );
+}

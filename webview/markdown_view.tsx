@@ -1,0 +1,44 @@
+import { memo } from 'preact/compat';
+import { useRef } from 'preact/hooks';
+import { CodeBlock } from './code_block';
+import { post } from './host';
+import { MarkdownBlocks } from './markdown';
+
+interface MarkdownViewProps {
+  readonly text: string;
+  /** More text may come. */
+  readonly open: boolean;
+}
+
+export function MarkdownView({ text, open }: MarkdownViewProps) {
+  const blocks = useRef<MarkdownBlocks | null>(null);
+  blocks.current ??= new MarkdownBlocks();
+  const list = blocks.current.update(text);
+  return (
+    <div class="markdown" onClick={(event) => follow(event)} onKeyDown={(event) => follow(event)}>
+      {list.map((block, index) =>
+        block.kind === 'code' ? (
+          <CodeBlock
+            key={index}
+            code={block.code}
+            language={block.language}
+            open={open && index === list.length - 1}
+          />
+        ) : (
+          <Html key={index} html={block.html} />
+        ),
+      )}
+    </div>
+  );
+}
+
+const Html = memo(function Html({ html }: { readonly html: string }) {
+  return <div class="block" dangerouslySetInnerHTML={{ __html: html }} />;
+});
+
+function follow(event: MouseEvent | KeyboardEvent): void {
+  if (event instanceof KeyboardEvent && event.key !== 'Enter') return;
+  const link = event.target instanceof Element ? event.target.closest('a[data-url]') : null;
+  const url = link?.getAttribute('data-url');
+  if (url) post({ kind: 'link', url });
+}

@@ -1,0 +1,176 @@
+import { memo } from 'preact/compat';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type {
+  AssistantTurn,
+  Attachment,
+  AttachmentKind,
+  UserTurn,
+} from '../extension/protocol/conversation';
+import { seconds, statsLine } from './figures';
+import { post } from './host';
+import { MarkdownView } from './markdown_view';
+import { Icon, IconButton } from './parts';
+
+export const Question = memo(function Question({ turn, busy }: { turn: UserTurn; busy: boolean }) {
+  const [editing, setEditing] = useState(false);
+  if (editing) return <QuestionEditor turn={turn} close={() => setEditing(false)} />;
+  return (
+    <article class="turn question" aria-label="You">
+      <header>
+        <h2>You</h2>
+        {!busy && (
+          <IconButton icon="edit" label="Edit and ask again" onClick={() => setEditing(true)} />
+        )}
+      </header>
+      <Attachments attachments={turn.attachments} />
+      <p class="plain">{turn.text}</p>
+    </article>
+  );
+});
+
+function QuestionEditor({ turn, close }: { turn: UserTurn; close: () => void }) {
+  const [text, setText] = useState(turn.text);
+  const input = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    input.current?.focus();
+    input.current?.select();
+  }, []);
+  const send = (): void => {
+    post({ kind: 'edit', turn: turn.id, text });
+    close();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === 'Escape') close();
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    send();
+  };
+  return (
+    <article class="turn question" aria-label="You, editing">
+      <textarea
+        aria-label="Your question"
+        value={text}
+        rows={Math.min(12, text.split('\n').length + 1)}
+        ref={input}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={onKeyDown}
+      />
+      <p class="hint">What follows this question is replaced.</p>
+      <div class="buttons">
+        <button type="button" onClick={send}>
+          Ask again
+        </button>
+        <button type="button" class="secondary" onClick={close}>
+          Cancel
+        </button>
+      </div>
+    </article>
+  );
+}
+
+export const Answer = memo(function Answer({ turn, busy }: { turn: AssistantTurn; busy: boolean }) {
+  const writing = turn.state === 'waiting' || turn.state === 'streaming';
+  return (
+    <article class="turn answer" aria-label="Answer" aria-busy={writing}>
+      <header>
+        <h2>{turn.model === '' ? 'anllm' : turn.model}</h2>
+        {!busy && !writing && (
+          <span class="actions">
+            <IconButton
+              icon="git-branch"
+              label="Go on from here in a new chat"
+              onClick={() => post({ kind: 'branch', turn: turn.id })}
+            />
+            <IconButton
+              icon="refresh"
+              label="Try again"
+              onClick={() => post({ kind: 'retry', turn: turn.id })}
+            />
+          </span>
+        )}
+      </header>
+      <Thoughts turn={turn} writing={writing} />
+      <MarkdownView text={turn.text} open={writing} />
+      {turn.state === 'waiting' && (
+        <p class="waiting">
+          <Icon name="loading" /> Reading…
+        </p>
+      )}
+      <Outcome turn={turn} />
+    </article>
+  );
+});
+
+function Thoughts({ turn, writing }: { turn: AssistantTurn; writing: boolean }) {
+  if (turn.reasoning === '') return null;
+  const thinking = writing && turn.reasoningMs === null;
+  const title =
+    turn.reasoningMs === null
+      ? thinking
+        ? 'Thinking…'
+        : 'Thoughts'
+      : `Thought for ${seconds(turn.reasoningMs)}`;
+  return (
+    <details class="thoughts">
+      <summary>{title}</summary>
+      <MarkdownView text={turn.reasoning} open={thinking} />
+    </details>
+  );
+}
+
+function Outcome({ turn }: { turn: AssistantTurn }) {
+  const stopped = turn.state === 'stopped' ? ['Stopped'] : [];
+  const figures = turn.stats === null ? [] : [statsLine(turn.stats)];
+  const footer = [...stopped, ...figures].join(' · ');
+  return (
+    <>
+      {turn.problem !== '' && (
+        <p class={turn.state === 'failed' ? 'problem error' : 'problem'}>
+          <Icon name={turn.state === 'failed' ? 'error' : 'info'} /> {turn.problem}
+        </p>
+      )}
+      {footer !== '' && <footer>{footer}</footer>}
+    </>
+  );
+}
+
+interface AttachmentsProps {
+  readonly attachments: readonly Attachment[];
+  readonly onRemove?: (id: string) => void;
+}
+
+export function Attachments({ attachments, onRemove }: AttachmentsProps) {
+  if (attachments.length === 0) return null;
+  return (
+    <ul class="attachments" aria-label="Attached">
+      {attachments.map((attachment) => (
+        <li key={attachment.id} title={attachment.path}>
+          <Icon name={ICONS[attachment.kind]} />
+          <span>{labelOf(attachment)}</span>
+          {onRemove && (
+            <IconButton
+              icon="close"
+              label={`Remove ${labelOf(attachment)}`}
+              onClick={() => onRemove(attachment.id)}
+            />
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const ICONS: Readonly<Record<AttachmentKind, string>> = {
+  selection: 'selection',
+  file: 'file',
+  folder: 'folder',
+  symbol: 'symbol-method',
+  problem: 'warning',
+  terminal: 'terminal',
+  diff: 'diff',
+};
+
+function labelOf({ path, lines }: Attachment): string {
+  const name = path.split('/').at(-1) ?? path;
+  return lines === null ? name : `${name}:${lines[0]}-${lines[1]}`;
+}
