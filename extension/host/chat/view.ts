@@ -158,8 +158,10 @@ export class ChatView implements vscode.WebviewViewProvider {
   }
 
   private async listHistory(): Promise<void> {
-    const entries = await this.parts.history.list(this.query);
-    this.post({ kind: 'history', entries });
+    const { query } = this;
+    const entries = await this.parts.history.list(query);
+    // A search that took longer than a later one says nothing any more.
+    if (query === this.query) this.post({ kind: 'history', entries });
   }
 
   private async remove(id: string): Promise<void> {

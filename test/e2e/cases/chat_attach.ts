@@ -144,15 +144,12 @@ const branchAndMeter: Case = {
       );
       assert.deepEqual(await chat.accessibilityProblems(), []);
       await session.workbench.page.keyboard.press('Escape');
-      await session.workbench.runCommand('anllm: Show Chat History');
-      await chat.frame.getByRole('searchbox').waitFor();
-      await session.workbench.page.keyboard.type('alpha');
-      const titles = chat.frame.locator('.history .entry .title');
-      await until('both chats', async () => (await titles.count()) === 2);
-      assert.deepEqual((await titles.allTextContents()).sort(), [
-        'Say this: alpha, beta.',
-        'Say this: alpha, beta. (branch)',
-      ]);
+      const titles = await chat.searchHistory('alpha');
+      await until('both chats', async () => {
+        const found = (await titles.allTextContents()).sort().join('; ');
+        const both = 'Say this: alpha, beta.; Say this: alpha, beta. (branch)';
+        return found === both || Promise.reject(new Error(found));
+      });
       await session.workbench.page.keyboard.press('Escape');
     }),
 };

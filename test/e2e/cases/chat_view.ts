@@ -129,11 +129,7 @@ const historyAfterReload: Case = {
     await chat.answered(1);
     assert.match((await chat.answers.textContent()) ?? '', /quokka/);
 
-    await session.workbench.runCommand('anllm: Show Chat History');
-    const search = chat.frame.getByRole('searchbox');
-    await search.waitFor();
-    await page.keyboard.type('quokka');
-    const entries = chat.frame.locator('.history .entry .title');
+    const entries = await chat.searchHistory('quokka');
     await until('the one chat', async () => (await entries.count()) === 1);
     assert.deepEqual(await chat.accessibilityProblems(), []);
     await chat.frame.getByRole('button', { name: /^Rename/ }).click();

@@ -96,9 +96,7 @@ const discard: Case = {
       await startEdit(session, 'Rename.');
       await shown(session, 'before ↔ edit');
       await until('the edit', async () => (await document(session)) === twice);
-      await keyboard.press('Control+G');
-      await keyboard.type('6');
-      await keyboard.press('Enter');
+      await session.workbench.goToLine(6);
       await session.workbench.runCommand('anllm: Discard Part of the Edit at the Cursor');
       const half = TEXT.replace('let sum', 'let all');
       await until('the other part', async () => (await document(session)) === half);

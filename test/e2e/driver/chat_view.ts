@@ -28,13 +28,29 @@ export class ChatView {
     await this.hasFocus();
   }
 
-  /** The page has the focus, and its input within it: an active element of a page without focus hears no key. */
   async hasFocus(): Promise<void> {
-    await until('the focus in the chat input', () =>
-      this.input.evaluate((element) => {
-        const { activeElement } = element.ownerDocument;
-        return element === activeElement && element.ownerDocument.hasFocus();
-      }),
+    await this.waitForFocus('the chat input', this.input);
+  }
+
+  /** Shows the earlier chats that have these words, typed into their search. @returns their titles */
+  async searchHistory(words: string): Promise<Locator> {
+    await this.workbench.runCommand('anllm: Show Chat History');
+    await this.waitForFocus('the search', this.frame.getByRole('searchbox'));
+    await this.type(words);
+    return this.frame.locator('.history .entry .title');
+  }
+
+  /** The page has the focus, and that element within it: an active element of a page without focus hears no key. */
+  private async waitForFocus(name: string, locator: Locator): Promise<void> {
+    await until(`the focus in ${name}`, () =>
+      locator.evaluate(
+        (element) => {
+          const { activeElement } = element.ownerDocument;
+          return element === activeElement && element.ownerDocument.hasFocus();
+        },
+        undefined,
+        { timeout: 1000 },
+      ),
     );
   }
 

@@ -23,25 +23,22 @@ export class Workbench {
 
   /** Runs a command by its title from the command palette. */
   async runCommand(title: string): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      await this.page.keyboard.press('F1');
-      try {
-        // A webview that takes the focus a moment later closes the palette.
-        return await this.pick(`>${title}`, title, attempt < 3 ? 5000 : 30_000);
-      } catch (error) {
-        if (attempt === 3) throw error;
-        await this.page.keyboard.press('Escape');
-      }
-    }
+    await this.choose('F1', `>${title}`, title);
   }
 
   /** Opens a file by its absolute path, which needs no search index, with the cursor at a place. */
   async openFile(path: string, { line, column }: Position): Promise<void> {
     const name = basename(path);
-    await this.page.keyboard.press('Control+P');
-    await this.pick(`${path}:${line}:${column}`, name);
+    await this.choose('Control+P', `${path}:${line}:${column}`, name);
     await this.page.waitForSelector(`.tab.active[data-resource-name="${name}"]`);
     await this.waitForCursor({ line, column });
+  }
+
+  /** Puts the cursor of the focused editor at the start of a line. */
+  async goToLine(line: number): Promise<void> {
+    const label = `Press 'Enter' to go to line ${line} at column 1.`;
+    await this.choose('Control+G', `:${line}:1`, label);
+    await this.waitForCursor({ line, column: 1 });
   }
 
   async newUntitledFile(): Promise<void> {
@@ -79,8 +76,21 @@ export class Workbench {
     );
   }
 
-  /** Types into the open quick input and takes the row with exactly that label. */
-  private async pick(text: string, label: string, timeout = 30_000): Promise<void> {
+  /** Opens the quick input with `key`, types into it and takes the row with exactly that label. */
+  private async choose(key: string, text: string, label: string): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      await this.page.keyboard.press(key);
+      try {
+        // An editor or a webview that takes the focus a moment later closes the quick input.
+        return await this.pick(text, label, attempt < 3 ? 5000 : 30_000);
+      } catch (error) {
+        if (attempt === 3) throw error;
+        await this.page.keyboard.press('Escape');
+      }
+    }
+  }
+
+  private async pick(text: string, label: string, timeout: number): Promise<void> {
     const input = this.page.locator('.quick-input-widget:visible .quick-input-box input');
     await input.fill(text, { timeout });
     const row = this.page.locator('.quick-input-list .monaco-list-row');
