@@ -34,6 +34,7 @@ async function stage(folder, target) {
   for (const name of [
     prebuildPath(target),
     'extension/assets',
+    'package.nls.json',
     'README.md',
     'CHANGELOG.md',
     'LICENSE',

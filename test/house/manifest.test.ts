@@ -22,6 +22,7 @@ interface Step {
 }
 
 interface Manifest {
+  readonly description: string;
   readonly icon: string;
   readonly engines: { readonly vscode: string };
   readonly activationEvents: readonly string[];
@@ -33,7 +34,9 @@ interface Manifest {
     readonly keybindings?: readonly { command: string }[];
     readonly languageModelTools: readonly {
       readonly name: string;
-      readonly inputSchema: { readonly properties: Readonly<Record<string, unknown>> };
+      readonly inputSchema: {
+        readonly properties: Readonly<Record<string, { readonly description: string }>>;
+      };
     }[];
     readonly configuration: readonly { readonly properties: Readonly<Record<string, Setting>> }[];
     readonly walkthroughs: readonly { readonly id: string; readonly steps: readonly Step[] }[];
@@ -41,9 +44,31 @@ interface Manifest {
 }
 
 const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
-const manifest = JSON.parse(read('package.json')) as Manifest;
+const manifestText = read('package.json');
+const texts = JSON.parse(read('package.nls.json')) as Readonly<Record<string, string>>;
+/** As VS Code shows it in English. */
+const manifest = JSON.parse(manifestText, (_, value: unknown) => localized(value)) as Manifest;
 const { commands, configuration } = manifest.contributes;
 const settings = configuration.flatMap(({ properties }) => Object.entries(properties));
+
+/** A value of the manifest that is `%key%` stands for a text of package.nls.json. */
+function localized(value: unknown): unknown {
+  const key = typeof value === 'string' ? /^%(.+)%$/.exec(value)?.[1] : undefined;
+  if (key === undefined) return value;
+  return texts[key] ?? assert.fail(`package.nls.json has no "${key}"`);
+}
+
+test('every text that a user reads can be translated, and none is left over', () => {
+  const isText = /"(title|description|markdownDescription|displayName|altText)": "(?!%)(.+)"/g;
+  const fixed = [...manifestText.matchAll(isText)].map(([, , text]) => text);
+  const forModels = manifest.contributes.languageModelTools.flatMap(({ inputSchema }) =>
+    Object.values(inputSchema.properties).map(({ description }) => description),
+  );
+  // The name, what a package registry shows too, and what models read.
+  assert.deepEqual(fixed, ['anllm', manifest.description, ...forModels]);
+  const used = [...manifestText.matchAll(/"%(.+)%"/g)].map(([, key]) => key);
+  assert.deepEqual(used.sort(), Object.keys(texts).sort());
+});
 
 test('every command has a title, under one category', () => {
   for (const { command, title, category } of commands) {

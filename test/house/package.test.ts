@@ -32,6 +32,7 @@ for (const target of ['linux-x64', 'darwin-arm64'] as const) {
         'extension/LICENSE.txt',
         'extension/changelog.md',
         'extension/package.json',
+        'extension/package.nls.json',
         'extension/readme.md',
         ...['cli', 'engine', 'host'].map((name) => `extension/dist/${name}.js`),
         ...['chat.css', 'chat.js', 'codicon.ttf'].map((name) => `extension/dist/webview/${name}`),
