@@ -78,6 +78,7 @@
         'native/node/session.cpp',
         'native/program/batch.cpp',
         'native/program/bind.cpp',
+        'native/program/block_memory.cpp',
         'native/program/cpu_executable.cpp',
         'native/program/fields.cpp',
         'native/program/kv_pool.cpp',

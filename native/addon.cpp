@@ -4,10 +4,11 @@
  *   describe() → { isas: string[], threads: number, kvBlockSize: number }
  *   describeMetal() → { name: string, kvBlockSize: number, selfTest: { name: string, error: number, failure:
  * string, isGood: boolean }[] }, or null where there is no such device; takes a fraction of a second
- *   compile(program, sources, options) → Promise<handle>; handle { threads, bytesPerToken }
+ *   compile(program, sources, options) → Promise<handle>; handle { threads, bytesPerToken, blockBytes }
  *   step(handle, tokens, positions, offsets, blockTables, blocksPerSequence, logitRows, stateSlots, columns)
  *     → Promise<Float32Array>; with columns above 0 Promise<Int32Array>, see node/session.h
  *   hidden(handle) → Float32Array [tokens of the last step, hidden]
+ *   readBlocks(handle, blocks) → Uint8Array; writeBlocks(handle, blocks, bytes)
  *   copyBlocks(handle, pairs), copyState(handle, from, to), setPlanes(handle, attention, others),
  *   cancel(handle), dispose(handle)
  *   memoryBandwidth(threads) → bytes a second; takes a fraction of a second
@@ -59,6 +60,7 @@ Napi::Value Guard(Napi::Env env, Body body) {
 Napi::Object MakeHandle(Napi::Env env, std::unique_ptr<program::Executable> executable) {
   Napi::Object handle = Napi::Object::New(env);
   handle.Set("threads", executable->threads());
+  handle.Set("blockBytes", static_cast<double>(executable->blocks().block_bytes()));
   handle.Set("bytesPerToken", static_cast<double>(executable->bytes_per_token()));
   handle.TypeTag(&kSessionTag);
   auto session =
@@ -218,6 +220,23 @@ Napi::Value CopyBlocks(const Napi::CallbackInfo& info) {
   });
 }
 
+Napi::Value ReadBlocks(const Napi::CallbackInfo& info) {
+  return Guard(info.Env(), [&]() -> Napi::Value {
+    return SessionOf(info[0]).ReadBlocks(info.Env(), IntsOf(info[1], "blocks"));
+  });
+}
+
+Napi::Value WriteBlocks(const Napi::CallbackInfo& info) {
+  return Guard(info.Env(), [&] {
+    const bool is_bytes =
+        info[2].IsTypedArray() && info[2].As<Napi::TypedArray>().TypedArrayType() == napi_uint8_array;
+    if (!is_bytes) throw BadRequest("[write_blocks] bytes: expected a Uint8Array");
+    const Napi::Uint8Array bytes = info[2].As<Napi::Uint8Array>();
+    SessionOf(info[0]).WriteBlocks(IntsOf(info[1], "blocks"), bytes.Data(), bytes.ByteLength());
+    return info.Env().Undefined();
+  });
+}
+
 Napi::Value CopyState(const Napi::CallbackInfo& info) {
   return Guard(info.Env(), [&] {
     const int64_t from = program::ToInteger(info[1], "[copy_state] from", INT32_MIN, INT32_MAX);
@@ -296,6 +315,8 @@ Napi::Object Initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("step", Napi::Function::New(env, Step, "step"));
   exports.Set("hidden", Napi::Function::New(env, Hidden, "hidden"));
   exports.Set("copyBlocks", Napi::Function::New(env, CopyBlocks, "copyBlocks"));
+  exports.Set("readBlocks", Napi::Function::New(env, ReadBlocks, "readBlocks"));
+  exports.Set("writeBlocks", Napi::Function::New(env, WriteBlocks, "writeBlocks"));
   exports.Set("copyState", Napi::Function::New(env, CopyState, "copyState"));
   exports.Set("setPlanes", Napi::Function::New(env, SetPlanes, "setPlanes"));
   exports.Set("cancel", Napi::Function::New(env, Cancel, "cancel"));

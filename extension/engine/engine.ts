@@ -12,6 +12,7 @@ import type { Grammar } from './generation/constrain/constraint';
 import { Grammars } from './generation/constrain/grammars';
 import { type FinalNorm, HiddenPool, loadFinalNorm } from './generation/embedding';
 import type { SchedulerMetrics } from './generation/scheduler/metrics';
+import { openSavedCache } from './generation/saved/open_saved_cache';
 import { Scheduler, type SchedulerParts } from './generation/scheduler/scheduler';
 import {
   GREEDY,
@@ -40,6 +41,8 @@ export interface EngineOptions {
   readonly batchSize?: number;
   /** Tokens in one step, more than batchSize and at most MAX_STEP; default PREFILL_STEP. */
   readonly prefillStep?: number;
+  /** Megabytes on disk for keys and values of conversations; default 0: none are kept. */
+  readonly sessionCache?: number;
   readonly features?: EngineFeatures;
 }
 
@@ -131,18 +134,18 @@ export class Engine {
     started: number,
   ): Promise<Engine> {
     const { weights: store } = model;
-    const { batchSize = MAX_ROWS, prefillStep } = options;
+    const { batchSize = MAX_ROWS, prefillStep, sessionCache = 0, precision } = options;
     checkSteps(batchSize, prefillStep ?? MAX_STEP);
     const { kernels = true, decodeAttentionKernel, forceDequantized } = options.features ?? {};
     const program = fuse(buildProgram(model.config(), store));
     const contextLength = contextOf(program, options.contextLength);
-    const slots = slotsFor(program, contextLength, options.precision);
+    const slots = slotsFor(program, contextLength, precision);
     const stateSlots = stateSlotsFor(program, batchSize);
     store.assertPresent(program.weights.map((weight) => weight.name));
     const optionsFor = ({ name, kvBlockSize }: Backend) => {
       onProgress(`loading weights for the ${name} backend`);
       return {
-        precision: options.precision,
+        precision,
         kvBlocks: blocksFor(contextLength, kvBlockSize) * slots,
         maxTokens: prefillStep ?? stepFor(name, batchSize),
         maxLogitRows: logitRowsFor(batchSize),
@@ -174,7 +177,18 @@ export class Engine {
       prefillStep: prefillStep ?? stepFor(backend.name, batchSize),
     };
     const pool = { slots, contextLength, blockSize: backend.kvBlockSize, stateSlots, batchSize };
-    const scheduler = schedulerOf(parts, pool);
+    const cache = cacheOf(executable, pool);
+    const computation = {
+      program,
+      weights: store,
+      backend: backend.name,
+      backendDescription: backend.description,
+      precision,
+      executable,
+      switches: { decodeAttentionKernel, forceDequantized },
+    };
+    const saved = openSavedCache(computation, cache, sessionCache);
+    const scheduler = schedulerOf({ ...parts, cache, ...(saved && { saved }) }, pool);
     const info: EngineInfo = {
       model: program.model,
       title: manifest.title,
@@ -274,8 +288,6 @@ function readTexts(model: ModelSource, program: Program) {
   return { tokenizer, generationConfig: model.generationConfig(tokenizer) };
 }
 
-type SharedParts = Omit<SchedulerParts, 'cache' | 'maxRows'>;
-
 interface Pool {
   /** Whole contexts that the KV pool holds. */
   readonly slots: number;
@@ -286,22 +298,27 @@ interface Pool {
   readonly batchSize: number;
 }
 
-function schedulerOf(
-  parts: SharedParts,
-  { slots, contextLength, blockSize, stateSlots, batchSize }: Pool,
-): Scheduler {
-  const { executable } = parts;
+function cacheOf(
+  executable: Executable,
+  { slots, contextLength, blockSize, stateSlots }: Pool,
+): PagedCache {
   const copy = (from: number, to: number) => executable.copyState?.(from, to);
-  const cache = new PagedCache({
+  return new PagedCache({
     numBlocks: blocksFor(contextLength, blockSize) * slots,
     blockSize,
     contextLength,
     copyBlocks: executable.copyBlocks && ((pairs) => executable.copyBlocks?.(pairs)),
     ...(stateSlots > 0 && { states: { numSlots: stateSlots, copy } }),
   });
+}
+
+function schedulerOf(
+  parts: Omit<SchedulerParts, 'maxRows'>,
+  { stateSlots, batchSize }: Pool,
+): Scheduler {
   // Half of the states for sequences, half for what they may go on from.
   const maxRows = stateSlots > 0 ? Math.min(batchSize, Math.floor(stateSlots / 2)) : batchSize;
-  return new Scheduler({ ...parts, cache, maxRows, maxLogitRows: logitRowsFor(batchSize) });
+  return new Scheduler({ ...parts, maxRows, maxLogitRows: logitRowsFor(batchSize) });
 }
 
 function withoutKernels(backend: BackendName | 'auto'): 'reference' {

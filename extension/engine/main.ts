@@ -7,7 +7,7 @@ import { openRemote } from './remote/remote_engine';
 
 runChild(async (settings, onProgress) => {
   const { modelDir, backend, threads, contextLength, batchSize, prefillStep } = settings;
-  const { features, remote } = settings;
+  const { features, remote, sessionCache } = settings;
   if (remote !== null) return openRemote({ ...remote, contextLength }, onProgress);
   const options = {
     modelDir: resolveModel(modelDir),
@@ -15,6 +15,7 @@ runChild(async (settings, onProgress) => {
     threads,
     precision: 'fast',
     features,
+    sessionCache,
     ...(contextLength > 0 && { contextLength }),
     ...(batchSize > 0 && { batchSize }),
     ...(prefillStep > 0 && { prefillStep }),

@@ -75,7 +75,9 @@ async function clearCache({ engine }: Host): Promise<void> {
   const { files, bytes } = await engine.clearCache();
   const size = `${(bytes / 2 ** 20).toFixed(0)} MB`;
   void vscode.window.showInformationMessage(
-    files === 0 ? 'anllm: the weight cache is empty.' : `anllm: removed ${size} of packed weights.`,
+    files === 0
+      ? 'anllm: the cache is empty.'
+      : `anllm: removed ${size} of packed weights and kept conversations.`,
   );
 }
 

@@ -50,6 +50,8 @@ export interface EngineSettings {
   /** Answers that are written in one step, and tokens that one step takes; 0 = the engine decides. */
   readonly batchSize: number;
   readonly prefillStep: number;
+  /** Megabytes on disk for keys and values of conversations, for after a restart; 0 = none are kept. */
+  readonly sessionCache: number;
   readonly features: EngineFeatures;
   /** A server that answers in place of models of this machine; null = none. */
   readonly remote: RemoteServer | null;
@@ -80,7 +82,7 @@ export type EngineStatus =
   | { readonly state: 'generating'; readonly engine: EngineSummary }
   | { readonly state: 'failed'; readonly code: ErrorCode; readonly message: string };
 
-/** What was removed of the weights that were kept in the engine's own layout. */
+/** What was removed of packed weights and kept conversations. */
 export interface ClearedCache {
   readonly files: number;
   readonly bytes: number;
@@ -106,6 +108,7 @@ export const checkEngineSettings: Check<EngineSettings> = object<EngineSettings>
   chatContextLength: integer(0, 2 ** 24),
   batchSize: integer(0, 64),
   prefillStep: integer(0, 4096),
+  sessionCache: integer(0, 2 ** 20),
   idleMinutes: amount,
   features: object<EngineFeatures>({
     kernels: flag,

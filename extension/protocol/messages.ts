@@ -63,7 +63,7 @@ export interface HelloAnswer {
  * Every request of host to engine child: parameters, result and, where the answer streams, the parts that come
  * before the result. `hello` is the first; the others are refused before it. `load` loads now what `complete` would
  * load on first use, `loadChat` the chat model; `listModels` looks for models on this computer,
- * `inspectModel` at one path; `families` says what the engine can load; `startServer` offers both models to other programs; `clearCache` removes the packed weights from the disk;
+ * `inspectModel` at one path; `families` says what the engine can load; `startServer` offers both models to other programs; `clearCache` removes packed weights and kept conversations from the disk;
  * `unload` frees both; `shutdown` ends the child.
  */
 export interface Requests {

@@ -72,7 +72,21 @@ Napi::Float32Array Session::Hidden(Napi::Env env) const {
 
 void Session::CopyBlocks(const program::Ints& pairs) {
   ExpectIdle("[copy_blocks]");
-  executable_->CopyBlocks(pairs);
+  executable_->blocks().Copy(pairs);
+}
+
+Napi::Uint8Array Session::ReadBlocks(Napi::Env env, const program::Ints& blocks) const {
+  ExpectIdle("[read_blocks]");
+  const program::BlockMemory memory = executable_->blocks();
+  const size_t size = static_cast<size_t>(blocks.size) * memory.block_bytes();
+  Napi::Uint8Array bytes = Napi::Uint8Array::New(env, size);
+  memory.Read(blocks, bytes.Data());
+  return bytes;
+}
+
+void Session::WriteBlocks(const program::Ints& blocks, const uint8_t* bytes, size_t size) {
+  ExpectIdle("[write_blocks]");
+  executable_->blocks().Write(blocks, bytes, size);
 }
 
 void Session::CopyState(int64_t from, int64_t to) {

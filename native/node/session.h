@@ -32,11 +32,10 @@ class Session : public std::enable_shared_from_this<Session> {
    * row, -1 where its logits are not numbers. Throws Error bad_request.
    */
   Napi::Promise Step(Napi::Env env, const program::BatchView& batch, int64_t columns);
-  /**
-   * Copies blocks of keys and values: source, destination by turns. Throws Error bad_request, also while a
-   * step runs.
-   */
+  /** Of keys and values, as in BlockMemory. Throws Error bad_request, also while a step runs. */
   void CopyBlocks(const program::Ints& pairs);
+  Napi::Uint8Array ReadBlocks(Napi::Env env, const program::Ints& blocks) const;
+  void WriteBlocks(const program::Ints& blocks, const uint8_t* bytes, size_t size);
   /** Makes a state slot an equal of another. Throws Error bad_request, also while a step runs. */
   void CopyState(int64_t from, int64_t to);
   /** Of the activations, as in Executable. Throws Error bad_request, also while a step runs. */

@@ -30,7 +30,7 @@ class CpuExecutable : public Executable {
   int64_t vocab_size() const override { return vocab_size_; }
 
   void Assign(const BatchView& batch) override;
-  void CopyBlocks(const Ints& pairs) override { kv_.Copy(pairs.data, pairs.size); }
+  BlockMemory blocks() const override { return kv_.blocks(); }
   void CopyState(int64_t from, int64_t to) override { states_.Copy(from, to); }
   void SetPlanes(int attention, int others) override;
   bool Run(const std::atomic<bool>& cancelled) override;

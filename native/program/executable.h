@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "batch.h"
+#include "block_memory.h"
 
 namespace anllm::program {
 
@@ -29,10 +29,8 @@ class Executable {
 
   /** The input of the next `Run`; not while one runs. Throws Error bad_request. */
   virtual void Assign(const BatchView& batch) = 0;
-  /**
-   * Copies blocks of keys and values in all layers: source, destination by turns. Throws Error bad_request.
-   */
-  virtual void CopyBlocks(const Ints& pairs) = 0;
+  /** The keys and values of all layers. */
+  virtual BlockMemory blocks() const = 0;
   /** Makes state slot `to` an equal of `from`. Throws Error bad_request. */
   virtual void CopyState(int64_t from, int64_t to) = 0;
   /**

@@ -1,9 +1,5 @@
 #include "kv_pool.h"
 
-#include <cstring>
-
-#include "../error.h"
-
 namespace anllm::program {
 namespace {
 
@@ -15,10 +11,6 @@ int64_t KeyBytes(const KvLayer& layer) {
 }
 int64_t ValueBytes(const KvLayer& layer) {
   return layer.kv_heads * kKvBlock * layer.value_stride * ElementBytes(layer);
-}
-
-void CopyBlock(uint8_t* base, int64_t bytes, int64_t from, int64_t to) {
-  std::memcpy(base + to * bytes, base + from * bytes, static_cast<size_t>(bytes));
 }
 
 }  // namespace
@@ -39,20 +31,13 @@ KvPool::KvPool(const std::vector<KvLayerSpec>& specs, int64_t blocks, bool is_ha
   }
 }
 
-void KvPool::Copy(const int32_t* pairs, int64_t size) const {
-  if (size % 2 != 0) throw BadRequest("[copy_blocks] got an odd number of blocks, expected pairs");
-  for (int64_t i = 0; i < size; i++) {
-    if (pairs[i] >= 0 && pairs[i] < blocks_) continue;
-    throw BadRequest("[copy_blocks] block: got " + std::to_string(pairs[i]) + ", expected 0 to " +
-                     std::to_string(blocks_ - 1));
+BlockMemory KvPool::blocks() const {
+  std::vector<BlockPart> parts;
+  for (const KvLayer& layer : layers_) {
+    parts.push_back({layer.keys, static_cast<size_t>(KeyBytes(layer))});
+    parts.push_back({layer.values, static_cast<size_t>(ValueBytes(layer))});
   }
-  for (int64_t i = 0; i < size; i += 2) {
-    if (pairs[i] == pairs[i + 1]) continue;
-    for (const KvLayer& layer : layers_) {
-      CopyBlock(layer.keys, KeyBytes(layer), pairs[i], pairs[i + 1]);
-      CopyBlock(layer.values, ValueBytes(layer), pairs[i], pairs[i + 1]);
-    }
-  }
+  return {std::move(parts), blocks_};
 }
 
 }  // namespace anllm::program

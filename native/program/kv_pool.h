@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../aligned_buffer.h"
+#include "block_memory.h"
 #include "program.h"
 
 namespace anllm::program {
@@ -12,8 +13,8 @@ class KvPool {
   KvPool(const std::vector<KvLayerSpec>& specs, int64_t blocks, bool is_half);
 
   const std::vector<KvLayer>& layers() const { return layers_; }
-  /** Copies blocks: `pairs` has source and destination by turns. Throws Error bad_request. */
-  void Copy(const int32_t* pairs, int64_t size) const;
+  /** The pool in blocks; outlived by the pool. */
+  BlockMemory blocks() const;
 
  private:
   std::vector<KvLayer> layers_;

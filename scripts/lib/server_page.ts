@@ -26,7 +26,9 @@ It runs in the same scheduler as completion and chat, which go first.
   VS Code keeps one in its secret storage; _anllm: Copy Token of the OpenAI Server_ gives it to you.
 - Web pages are refused, whatever they know: the \`Host\` must be the server's own, an \`Origin\` must be one that
   \`--allow-origin\` names, bodies must be \`application/json\`.
-- No request makes the server read a file or open a connection. The log has paths, token counts and times, never content.
+- No request makes the server read a file or open a connection, but for its own cache. The log has paths, token counts and times, never content.
+- In VS Code long prompts and answers are kept on disk for after a restart, as tokens with their keys and values, readable by you
+  alone; \`anllm.engine.sessionCache\` \`0\` switches that off. \`anllm serve\` keeps nothing unless \`--session-cache MB\` says so.
 
 ## Errors
 

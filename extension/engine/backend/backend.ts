@@ -63,6 +63,15 @@ export interface ActivationBits {
   readonly others: 8 | 16;
 }
 
+/** Keys and values as bytes in the backend's own layout, [blocks][blockBytes]. Only between steps. */
+export interface BlockStore {
+  /** Of one block, in all layers. */
+  readonly blockBytes: number;
+  read(blocks: Int32Array): Uint8Array;
+  /** Puts what `read` gave into blocks, maybe in another run of the same program. */
+  write(blocks: Int32Array, bytes: Uint8Array): void;
+}
+
 /** A program bound to weights and memory. Steps run one at a time; the caller awaits one before the next. */
 export interface Executable {
   /** Weight bytes read for one decoded token. */
@@ -89,6 +98,8 @@ export interface Executable {
    * A backend without it computes anew what two sequences share of a block.
    */
   copyBlocks?(pairs: Int32Array): void;
+  /** A backend without it keeps nothing on disk. */
+  readonly blockStore?: BlockStore;
   /** Makes the recurrent state in slot `to` an equal of that in slot `from`. Only between steps. */
   copyState?(from: number, to: number): void;
   dispose(): void;

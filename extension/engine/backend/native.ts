@@ -4,9 +4,17 @@ import loadAddon from 'node-gyp-build';
 import type { Program } from '../core/program';
 import { EngineError, type EngineErrorCode } from '../errors';
 import type { StoredTensor, Weight, WeightStore } from '../loading/weights';
-import type { ActivationBits, Backend, CompileOptions, Executable, StepBatch } from './backend';
+import type {
+  ActivationBits,
+  Backend,
+  BlockStore,
+  CompileOptions,
+  Executable,
+  StepBatch,
+} from './backend';
 import { calibrated, formatBits, parseBits } from './calibrate';
 import { PackedCache } from './packed_cache';
+import { weightsOf } from './weight_identity';
 
 /** What native/addon.cpp exports. Its errors carry an engine error code. */
 interface Addon {
@@ -42,6 +50,8 @@ interface Addon {
   copyState(handle: Handle, from: number, to: number): void;
   setPlanes(handle: Handle, attention: number, others: number): void;
   copyBlocks(handle: Handle, pairs: Int32Array): void;
+  readBlocks(handle: Handle, blocks: Int32Array): Uint8Array;
+  writeBlocks(handle: Handle, blocks: Int32Array, bytes: Uint8Array): void;
   cancel(handle: Handle): void;
   dispose(handle: Handle): void;
   memoryBandwidth(threads: number): number;
@@ -66,6 +76,7 @@ export interface MetalDevice {
 interface Handle {
   readonly threads: number;
   readonly bytesPerToken: number;
+  readonly blockBytes: number;
 }
 
 /**
@@ -169,6 +180,7 @@ export function memoryBandwidth(threads: number): number {
 class NativeExecutable implements Executable {
   readonly threads: number;
   readonly bytesPerToken: number;
+  readonly blockStore: BlockStore;
   activationBits: ActivationBits | null = null;
 
   constructor(
@@ -177,6 +189,11 @@ class NativeExecutable implements Executable {
   ) {
     this.threads = handle.threads;
     this.bytesPerToken = handle.bytesPerToken;
+    this.blockStore = {
+      blockBytes: handle.blockBytes,
+      read: (blocks) => checked(() => addon.readBlocks(handle, blocks)),
+      write: (blocks, bytes) => checked(() => addon.writeBlocks(handle, blocks, bytes)),
+    };
   }
 
   step(batch: StepBatch): Promise<Float32Array> {
@@ -261,9 +278,6 @@ function packageRoot(): string {
 
 /** Whether there are weights for which activations are rounded. */
 const hasCodes = (weights: readonly Weight[]) => weights.some(({ kind }) => kind !== 'dense');
-
-const weightsOf = (program: Program, store: WeightStore) =>
-  program.weights.map(({ name, rows, cols, part }) => store.weight(name, rows, cols, part));
 
 function compiled(
   addon: Addon,

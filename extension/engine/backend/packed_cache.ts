@@ -1,11 +1,7 @@
 import { createHash } from 'node:crypto';
 import {
-  closeSync,
-  mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
-  readSync,
   renameSync,
   rmSync,
   statfsSync,
@@ -14,10 +10,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Program } from '../core/program';
-import { type StoredTensor, tensorsOf, type Weight } from '../loading/weights';
+import { tensorsOf, type Weight } from '../loading/weights';
 import type { BackendName, Precision } from './backend';
+import { makeFolder } from './make_folder';
+import { describeWeights } from './weight_identity';
 
 /** Changes with the layouts of native/kernels/matrix.h and native/metal/program/weights.cpp, and with what packing does. */
 const VERSION = 2;
@@ -29,8 +27,6 @@ const MIN_BYTES = 64 * 2 ** 20;
 const MAX_BYTES = 24 * 2 ** 30;
 /** Packed weights are about as large as the stored ones, and a disk should not be filled by a cache. */
 const FREE_FACTOR = 2;
-/** Bytes at each end of a file that stand for all of it, beside its length and time. */
-const SAMPLE_BYTES = 64 * 1024;
 const DRAFT_LIVES_MS = 24 * 60 * 60 * 1000;
 const NOTE_LIVES_MS = 90 * DRAFT_LIVES_MS;
 
@@ -183,20 +179,6 @@ function remove(file: string): void {
   rmSync(file, { force: true });
 }
 
-/** mkdir's own `recursive` never ends where a file system denies that a folder is missing, as /proc does. */
-function makeFolder(folder: string): void {
-  try {
-    mkdirSync(folder, { mode: 0o700 });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') return;
-    const parent = dirname(folder);
-    if (code !== 'ENOENT' || parent === folder) throw error;
-    makeFolder(parent);
-    mkdirSync(folder, { mode: 0o700 });
-  }
-}
-
 /** Marks a file as used; false when there is none. */
 function touch(file: string): boolean {
   try {
@@ -214,35 +196,8 @@ function keyOf(
   weights: readonly Weight[],
   precision: Precision,
 ): string {
-  const files = new Map<string, string>();
-  const tensor = (stored: StoredTensor) => {
-    const { name, file, offset, byteLength, shape } = stored;
-    const identity = files.get(file) ?? identityOf(file);
-    files.set(file, identity);
-    return [name, identity, offset, byteLength, shape];
-  };
-  const described = weights.map((weight, i) => [
-    program.weights[i],
-    { ...weight, tensor: null, packed: null, scales: null, biases: null },
-    tensorsOf(weight).map(tensor),
-  ]);
+  const described = describeWeights(program, weights);
   return createHash('sha256')
     .update(JSON.stringify([VERSION, backend, precision, described]))
     .digest('hex');
-}
-
-/** What a file holds, without reading all of it: a replaced one has another time, length or beginning. */
-function identityOf(file: string): string {
-  const { size, mtimeMs } = statSync(file);
-  const hash = createHash('sha256').update(`${size} ${mtimeMs} `);
-  const descriptor = openSync(file, 'r');
-  try {
-    const sample = Buffer.alloc(SAMPLE_BYTES);
-    for (const at of [0, Math.max(0, size - SAMPLE_BYTES)]) {
-      hash.update(sample.subarray(0, readSync(descriptor, sample, 0, SAMPLE_BYTES, at)));
-    }
-  } finally {
-    closeSync(descriptor);
-  }
-  return hash.digest('hex');
 }

@@ -31,6 +31,9 @@ export interface PagedCacheOptions {
   readonly states?: StateOptions;
 }
 
+/** Follows a text of which the last token counts too. */
+const NO_TOKEN = -1;
+
 /**
  * The KV pool in blocks that sequences share by content (after PagedAttention, Kwon et al. 2023). A sequence holds a
  * path of the prefix tree and, behind it, blocks of its own; what it has computed joins the tree block by block, and
@@ -186,6 +189,43 @@ export class PagedCache {
     blocks.length = 0;
     path.length = 0;
     table.length = 0;
+  }
+
+  /** Tokens at the beginning of a text that are cached in whole blocks. */
+  cachedLength(tokens: readonly number[]): number {
+    return this.match([...tokens, NO_TOKEN]).length * this.options.blockSize;
+  }
+
+  /** The blocks of positions [from, to) of a text, both whole numbers of blocks; null unless all are cached. */
+  blocksOf(tokens: readonly number[], from: number, to: number): number[] | null {
+    const { blockSize } = this.options;
+    const path = this.match([...tokens.slice(0, to), NO_TOKEN]);
+    if (path.length * blockSize < to) return null;
+    return path.slice(from / blockSize).map((node) => node.block);
+  }
+
+  /**
+   * Caches positions [from, to) of a text, both whole numbers of blocks, as if a sequence had computed them: `fill` is
+   * given the blocks that are not cached yet, and which of the text they are. False when the pool is full, or what comes
+   * before is not cached. Not for recurrent models. Call between steps.
+   */
+  adopt(
+    tokens: readonly number[],
+    from: number,
+    to: number,
+    fill: (blocks: readonly number[], first: number) => void,
+  ): boolean {
+    const { blockSize } = this.options;
+    const table = this.acquire([...tokens.slice(0, to), NO_TOKEN]);
+    const first = table.path.length;
+    try {
+      if (first * blockSize < from || !this.reserve(table, to)) return false;
+      if (first * blockSize < to) fill(table.blocks.slice(first), first);
+      this.commit(table, tokens, to);
+      return true;
+    } finally {
+      this.release(table, tokens);
+    }
   }
 
   /** Throws 'internal' unless every block is free, idle, or held exactly as often as `tables` say. */

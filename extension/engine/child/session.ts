@@ -7,7 +7,8 @@ import { supportedModelTypes } from '../core/models/registry';
 import { IMAGE_MODEL_TYPES, inspectModel, listModels } from '../loading/model_list';
 import { ggufArchitectures } from '../loading/gguf/architectures';
 import { ChildServer, type NamedHolder } from './child_server';
-import { cacheFolder, PackedCache } from '../backend/packed_cache';
+import { cacheFolder } from '../backend/packed_cache';
+import { clearCaches } from '../cache/clear_caches';
 import { EngineHolder, type HeldEngine } from './holder';
 
 /** One model, and how it runs. */
@@ -19,6 +20,7 @@ export type ModelSettings = Pick<
   | 'contextLength'
   | 'batchSize'
   | 'prefillStep'
+  | 'sessionCache'
   | 'features'
   | 'remote'
 >;
@@ -98,9 +100,7 @@ export class Session {
       await this.server.stop();
       return null;
     });
-    handle(connection, 'clearCache', async () =>
-      new PackedCache({ folder: cacheFolder() }).clear(),
-    );
+    handle(connection, 'clearCache', () => clearCaches(cacheFolder()));
     handle(connection, 'unload', async () => {
       const { completion, chat: chatting } = this.ready();
       await Promise.all([completion.unload(), chatting?.unload()]);

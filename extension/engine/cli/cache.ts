@@ -1,4 +1,5 @@
-import { cacheFolder, PackedCache } from '../backend/packed_cache';
+import { cacheFolder } from '../backend/packed_cache';
+import { clearCaches } from '../cache/clear_caches';
 import { EXIT } from './exit_codes';
 import { printJson } from './load';
 import type { Command } from './options';
@@ -7,17 +8,17 @@ export const cache: Command = {
   name: 'clear-cache',
   usage: '',
   summary:
-    'Removes what the engine has packed for a faster start; it is made again when it is needed.',
+    'Removes what the engine has kept for a faster start, conversations too; it is made again when it is needed.',
   options: { json: { type: 'boolean' } },
   help: { json: 'print one JSON object' },
-  run(values) {
+  async run(values) {
     const folder = cacheFolder();
-    const { files, bytes } = new PackedCache({ folder }).clear();
+    const { files, bytes } = await clearCaches(folder);
     if (values.flag('json')) printJson({ folder, files, bytes });
     else
       process.stdout.write(
         `${folder}: ${files} files, ${(bytes / 2 ** 20).toFixed(0)} MB removed\n`,
       );
-    return Promise.resolve(EXIT.ok);
+    return EXIT.ok;
   },
 };

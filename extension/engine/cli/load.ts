@@ -8,6 +8,9 @@ const BACKENDS = ['auto', 'cpu', 'reference', 'metal'] as const satisfies readon
   BackendName | 'auto'
 )[];
 
+/** Megabytes. */
+const MAX_SESSION_CACHE = 2 ** 20;
+
 /** Engine options from the shared command-line options. */
 export function engineOptions(values: OptionReader): EngineOptions {
   return engineOptionsFor(values, resolveModel(values.string('model')));
@@ -18,6 +21,7 @@ export function engineOptionsFor(values: OptionReader, modelDir: string): Engine
   const context = contextOf(values);
   const batchSize = values.integer('batch-size', 0, { min: 1, max: 64 });
   const prefillStep = values.integer('prefill-step', 0, { min: 2, max: 4096 });
+  const sessionCache = values.integer('session-cache', 0, { min: 0, max: MAX_SESSION_CACHE });
   return {
     modelDir,
     backend: values.oneOf('backend', BACKENDS, 'auto'),
@@ -28,6 +32,7 @@ export function engineOptionsFor(values: OptionReader, modelDir: string): Engine
       decodeAttentionKernel: values.isOn('decode-attention-kernel'),
       forceDequantized: values.flag('force-dequantized'),
     },
+    sessionCache,
     ...(context === 0 ? {} : { contextLength: context }),
     ...(batchSize === 0 ? {} : { batchSize }),
     ...(prefillStep === 0 ? {} : { prefillStep }),

@@ -25,6 +25,7 @@ export const ENGINE_OPTIONS: OptionSpecs = {
   'max-seq-len': { type: 'string' },
   'batch-size': { type: 'string' },
   'prefill-step': { type: 'string' },
+  'session-cache': { type: 'string' },
   kernels: { type: 'string' },
   'decode-attention-kernel': { type: 'string' },
   'force-dequantized': { type: 'boolean' },
@@ -40,6 +41,8 @@ export const ENGINE_HELP: Readonly<Record<string, string>> = {
   'max-seq-len': 'the same as --context',
   'batch-size': 'answers that are written in one step, 1 to 64; default 8',
   'prefill-step': 'most tokens in one step; default 256 on a CPU; fewer answer others sooner',
+  'session-cache':
+    'MB on disk for the keys and values of long conversations, for after a restart; default 0, off',
   kernels: 'on | off; off = the slow reference backend; default on',
   'decode-attention-kernel':
     'on | off: threads, or the GPU, share the keys of one token; default on',

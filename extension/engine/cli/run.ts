@@ -38,6 +38,7 @@ export const run: Command = {
         sampling: samplingParams(values, engine.generationConfig),
         stop: values.strings('stop'),
         signal: interruptSignal(),
+        priority: 'chat',
         ...(grammar === undefined ? {} : { grammar }),
         onText: (delta) => {
           if (!json) process.stdout.write(delta);

@@ -99,7 +99,7 @@ export interface GenerateRequest {
 }
 
 export interface GenerateTimings {
-  /** Waiting for the engine, prefill of the prompt, and decoding, in milliseconds. */
+  /** Waiting for the engine and for the disk, prefill of the prompt, and decoding, in milliseconds. */
   readonly queueMs: number;
   readonly prefillMs: number;
   readonly decodeMs: number;

@@ -119,7 +119,7 @@ export class EngineSupervisor {
     await this.link?.call('stopServer', null);
   }
 
-  /** Removes the packed weights from the disk; a loaded model goes on. */
+  /** Removes packed weights and kept conversations from the disk; a loaded model goes on. */
   async clearCache(): Promise<ClearedCache> {
     const link = await this.ensure();
     return link.call('clearCache', null);

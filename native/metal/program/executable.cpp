@@ -120,20 +120,16 @@ program::HiddenStates Executable::hidden() const {
           bound_.hidden_cols};
 }
 
-void Executable::CopyBlocks(const program::Ints& pairs) {
-  if (pairs.size % 2 != 0) throw BadRequest("[copy_blocks] got an odd number of blocks, expected pairs");
-  for (int64_t i = 0; i < pairs.size; i++) {
-    if (pairs.data[i] >= 0 && pairs.data[i] < kv_blocks_) continue;
-    throw BadRequest("[copy_blocks] block: got " + std::to_string(pairs.data[i]) + ", expected 0 to " +
-                     std::to_string(kv_blocks_ - 1));
+program::BlockMemory Executable::blocks() const {
+  std::vector<program::BlockPart> parts;
+  const auto add = [&parts](const BufferView& view, size_t bytes) {
+    parts.push_back({view.buffer->contents() + view.offset, bytes});
+  };
+  for (const KvMemory& layer : bound_.kv_layers) {
+    add(layer.operand.keys, layer.key_bytes);
+    add(layer.operand.values, layer.value_bytes);
   }
-  for (int64_t i = 0; i < pairs.size; i += 2) {
-    if (pairs.data[i] == pairs.data[i + 1]) continue;
-    for (const KvMemory& layer : bound_.kv_layers) {
-      CopyPart(layer.operand.keys, layer.key_bytes, pairs.data[i], pairs.data[i + 1]);
-      CopyPart(layer.operand.values, layer.value_bytes, pairs.data[i], pairs.data[i + 1]);
-    }
-  }
+  return {std::move(parts), kv_blocks_};
 }
 
 void Executable::CopyState(int64_t from, int64_t to) {

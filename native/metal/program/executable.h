@@ -28,7 +28,7 @@ class Executable : public program::Executable {
   int64_t vocab_size() const override { return vocab_size_; }
 
   void Assign(const program::BatchView& batch) override;
-  void CopyBlocks(const program::Ints& pairs) override;
+  program::BlockMemory blocks() const override;
   void CopyState(int64_t from, int64_t to) override;
   /** Activations are never integers. */
   void SetPlanes(int, int) override {}

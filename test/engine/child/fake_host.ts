@@ -17,6 +17,7 @@ async function main(): Promise<void> {
         contextLength: 0,
         batchSize: 0,
         prefillStep: 0,
+        sessionCache: 0,
         idleMinutes: 0,
         features: DEFAULT_FEATURES,
         remote: null,

@@ -44,6 +44,7 @@ describe('engine child', () => {
           contextLength: 512,
           batchSize: 0,
           prefillStep: 0,
+          sessionCache: 0,
           idleMinutes: 0,
           features: DEFAULT_FEATURES,
           remote: null,

@@ -20,6 +20,7 @@ const settings: EngineSettings = {
   contextLength: 0,
   batchSize: 0,
   prefillStep: 0,
+  sessionCache: 0,
   idleMinutes: 0,
   features: DEFAULT_FEATURES,
   remote: null,
@@ -103,19 +104,25 @@ describe('session', () => {
     }
   });
 
-  it('removes what was packed, and nothing else', async () => {
+  it('removes what was packed and what was kept of conversations, and nothing else', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'anllm-cache-'));
     mkdirSync(join(folder, 'packed'));
     writeFileSync(join(folder, 'packed', 'a.weights'), '12345');
     writeFileSync(join(folder, 'packed', 'a.note'), 'x');
+    mkdirSync(join(folder, 'sessions'));
+    writeFileSync(join(folder, 'sessions', 'b.kv'), '123');
     writeFileSync(join(folder, 'other'), 'x');
     const before = process.env.ANLLM_CACHE;
     process.env.ANLLM_CACHE = folder;
     try {
       const { host } = open();
       await call(host, 'hello', { protocolVersion: PROTOCOL_VERSION, settings });
-      assert.deepEqual(await call(host, 'clearCache', null), { files: 1, bytes: 5 });
-      assert.deepEqual(readdirSync(folder, { recursive: true }).sort(), ['other', 'packed']);
+      assert.deepEqual(await call(host, 'clearCache', null), { files: 2, bytes: 8 });
+      assert.deepEqual(readdirSync(folder, { recursive: true }).sort(), [
+        'other',
+        'packed',
+        'sessions',
+      ]);
       assert.deepEqual(await call(host, 'clearCache', null), { files: 0, bytes: 0 });
     } finally {
       if (before === undefined) delete process.env.ANLLM_CACHE;

@@ -27,6 +27,7 @@ class Lab {
       chatContextLength: 0,
       batchSize: 0,
       prefillStep: 0,
+      sessionCache: 0,
       idleMinutes,
       features: DEFAULT_FEATURES,
       remote: null,

@@ -23,6 +23,7 @@ function launch(modelDir: string, chatModelDir = '') {
     chatContextLength: 0,
     batchSize: 0,
     prefillStep: 0,
+    sessionCache: 0,
     idleMinutes: 0,
     features: DEFAULT_FEATURES,
     remote: null,

@@ -4,6 +4,7 @@ import type { PagedCache } from '../../cache/paged';
 import { EngineError } from '../../errors';
 import type { Tokenizer } from '../../loading/tokenizer';
 import { AnswerFactory } from '../answer';
+import type { SavedCache } from '../saved/saved_cache';
 import type { GenerateRequest, GenerateResult } from '../types';
 import { validateRequest } from '../validate';
 import { MAX_WAITING, RECENT_MS, SLICE_MS } from './limits';
@@ -28,6 +29,8 @@ export interface SchedulerParts {
   readonly maxRows: number;
   /** The executable's maxLogitRows; default: maxRows. */
   readonly maxLogitRows?: number;
+  /** Where conversations are kept beyond the life of the process; default: nowhere. */
+  readonly saved?: SavedCache;
   /** Milliseconds; default: performance.now. */
   readonly now?: () => number;
 }
@@ -53,6 +56,8 @@ export class Scheduler {
   /** The step that runs or whose tokens are being drawn; empty between steps. */
   private step: readonly Slice<Sequence>[] = [];
   private loop: Promise<void> | null = null;
+  /** What waits for a moment without a step. */
+  private errands: (() => void)[] = [];
   private closed: EngineError | null = null;
   private lastTurn = 0;
 
@@ -78,9 +83,11 @@ export class Scheduler {
     const { vocabSize, cache } = this.parts;
     if (this.closed !== null) throw this.closed;
     validateRequest(request, { contextLength: cache.contextLength, vocabSize });
+    const askedAt = this.now();
+    if (isSaved(request)) await this.restore(request);
     if (request.signal?.aborted === true) throw cancelled();
     const answer = this.answers.begin(request);
-    const sequence = new Sequence(request, answer, this.numArrivals, this.now());
+    const sequence = new Sequence(request, answer, this.numArrivals, askedAt);
     this.assertCanWait(sequence);
     this.numArrivals++;
     const onAbort = () => this.cancel(sequence, cancelled());
@@ -105,6 +112,7 @@ export class Scheduler {
     const { waiting, running } = this.roster;
     for (const sequence of [...waiting, ...running]) this.cancel(sequence, reason);
     await this.loop;
+    await this.parts.saved?.close();
   }
 
   /** Counts for /metrics: totals since the start, and the present state. */
@@ -127,6 +135,32 @@ export class Scheduler {
     this.roster.checkIntegrity();
   }
 
+  /** Brings back what was kept of the prompt. */
+  private async restore({ ids, signal }: GenerateRequest): Promise<void> {
+    await this.parts.saved?.restore(ids, (task) => this.betweenSteps(task), signal);
+    if (this.closed !== null) throw this.closed;
+  }
+
+  /** Runs a task when no step runs; rejects when the scheduler closes before. */
+  private betweenSteps<T>(task: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const errand = () => {
+        try {
+          if (this.closed !== null) throw this.closed;
+          resolve(task());
+        } catch (error) {
+          reject(error instanceof Error ? error : new Error(String(error)));
+        }
+      };
+      if (this.loop === null) errand();
+      else this.errands.push(errand);
+    });
+  }
+
+  private runErrands(): void {
+    for (const errand of this.errands.splice(0)) errand();
+  }
+
   private assertCanWait({ priority, rank }: Sequence): void {
     const most = MAX_WAITING[priority];
     if (this.roster.numWaiting(rank) < most) return;
@@ -143,6 +177,7 @@ export class Scheduler {
     this.roster.waiting.add(sequence);
     this.counters.requests++;
     if (this.runner.remainingMs > SLICE_MS) this.interruptFor(rank);
+    this.parts.saved?.wake();
     this.loop ??= this.run();
   }
 
@@ -174,6 +209,7 @@ export class Scheduler {
     try {
       while (waiting.size + running.size > 0) {
         await this.takeTurn();
+        this.runErrands();
         this.roster.admit(this.now());
         const plan = this.plan();
         if (plan.length === 0 && running.size > 0) {
@@ -190,6 +226,8 @@ export class Scheduler {
       for (const sequence of [...waiting, ...running]) this.fail(sequence, error);
     } finally {
       this.loop = null;
+      this.runErrands();
+      this.parts.saved?.rest();
     }
   }
 
@@ -274,6 +312,7 @@ export class Scheduler {
 
   private finish(sequence: Sequence): void {
     if (sequence.isSettled) return;
+    if (isSaved(sequence.request)) this.parts.saved?.offer(sequence.tokens);
     this.roster.remove(sequence);
     sequence.finish(this.now());
   }
@@ -283,6 +322,11 @@ export class Scheduler {
     this.roster.remove(sequence);
     sequence.reject(error);
   }
+}
+
+/** Conversations go on after a restart; what is typed meanwhile makes other prompts of completions. */
+function isSaved({ priority, hidden }: GenerateRequest): boolean {
+  return (priority === 'chat' || priority === 'port') && hidden === undefined;
 }
 
 function cancelled(): EngineError {

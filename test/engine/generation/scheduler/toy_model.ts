@@ -1,5 +1,10 @@
+import assert from 'node:assert/strict';
 import { argmax } from '../../../../extension/engine/generation/sampler';
-import type { Executable, StepBatch } from '../../../../extension/engine/backend/backend';
+import type {
+  BlockStore,
+  Executable,
+  StepBatch,
+} from '../../../../extension/engine/backend/backend';
 import { EngineError } from '../../../../extension/engine/errors';
 import type { Tokenizer } from '../../../../extension/engine/loading/tokenizer';
 import { mix } from './random';
@@ -116,6 +121,28 @@ export class ToyModel implements Executable {
     return batch.logitRows.map((_, row) =>
       argmax(logits.subarray(row * width, row * width + columns)),
     );
+  }
+
+  /** The cells of blocks as they are in memory. */
+  get blockStore(): BlockStore {
+    const { blockSize } = this.options;
+    const cellsOf = (block: number) => {
+      if (this.isRunning) throw new Error('blocks are read or written during a step');
+      return this.cells.subarray(block * blockSize, (block + 1) * blockSize);
+    };
+    return {
+      blockBytes: 4 * blockSize,
+      read: (blocks) => {
+        const cells = Uint32Array.from([...blocks].flatMap((block) => [...cellsOf(block)]));
+        return new Uint8Array(cells.buffer);
+      },
+      write: (blocks, bytes) => {
+        const cells = new Uint32Array(Uint8Array.from(bytes).buffer);
+        assert.equal(cells.length, blocks.length * blockSize);
+        for (const [i, block] of blocks.entries())
+          cellsOf(block).set(cells.subarray(i * blockSize, (i + 1) * blockSize));
+      },
+    };
   }
 
   cancel(): void {

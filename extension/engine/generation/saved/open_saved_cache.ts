@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import type { BackendName, Executable, Precision } from '../../backend/backend';
+import { cacheFolder } from '../../backend/packed_cache';
+import { describeWeights, weightsOf } from '../../backend/weight_identity';
+import type { PagedCache } from '../../cache/paged';
+import { SegmentFolder } from '../../cache/saved/segment_folder';
+import type { Program } from '../../core/program';
+import type { WeightStore } from '../../loading/weights';
+import { SavedCache } from './saved_cache';
+
+/** Changes when backends compute other keys and values, or lay them out otherwise, for what is described equally. */
+const VERSION = 1;
+
+/** What keys and values depend on beside the text. */
+export interface Computation {
+  readonly program: Program;
+  readonly weights: WeightStore;
+  readonly backend: BackendName;
+  /** Names the instruction set or device. */
+  readonly backendDescription: string;
+  readonly precision: Precision;
+  readonly executable: Executable;
+  /** Switches that change results. */
+  readonly switches: unknown;
+}
+
+/** Null where nothing can be kept: without room, for recurrent models, and on a backend that gives no blocks out. */
+export function openSavedCache(
+  computation: Computation,
+  cache: PagedCache,
+  megabytes: number,
+): SavedCache | null {
+  const store = computation.executable.blockStore;
+  if (megabytes === 0 || cache.isRecurrent || store === undefined) return null;
+  const folder = new SegmentFolder({ folder: cacheFolder(), maxBytes: megabytes * 2 ** 20 });
+  return new SavedCache({ store, cache, folder, fingerprint: fingerprintOf(computation) });
+}
+
+function fingerprintOf(computation: Computation): string {
+  const { program, weights, backend, backendDescription, precision, executable } = computation;
+  const described = describeWeights(program, weightsOf(program, weights));
+  const bits = executable.activationBits ?? null;
+  const facts = [VERSION, backend, backendDescription, precision, bits, computation.switches];
+  return createHash('sha256')
+    .update(JSON.stringify([...facts, program, described]))
+    .digest('hex');
+}

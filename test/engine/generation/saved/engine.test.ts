@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { SEGMENT_TOKENS } from '../../../../extension/engine/cache/saved/segment_keys';
+import { Engine, type EngineOptions } from '../../../../extension/engine/engine';
+import { GREEDY } from '../../../../extension/engine/generation/types';
+
+const modelDir = new URL('../../../../extension/assets/sprout', import.meta.url).pathname;
+const usual = process.env.ANLLM_CACHE;
+let folder: string;
+
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'anllm-kept-'));
+  process.env.ANLLM_CACHE = folder;
+});
+after(() => {
+  if (usual === undefined) delete process.env.ANLLM_CACHE;
+  else process.env.ANLLM_CACHE = usual;
+  rmSync(folder, { recursive: true });
+});
+
+async function answer(options: Partial<EngineOptions>) {
+  const engine = await Engine.load({
+    modelDir,
+    backend: 'cpu',
+    precision: 'fast',
+    threads: 2,
+    contextLength: 1024,
+    sessionCache: 64,
+    ...options,
+  });
+  const lines = Array.from({ length: 80 }, (_, i) => `def f${i}(x):\n    return x + ${i}\n`);
+  const ids = engine.tokenizer.encode(lines.join('')).slice(0, 700);
+  const request = { ids, maxTokens: 24, sampling: GREEDY, stop: [], priority: 'chat' } as const;
+  const result = await engine.generate(request);
+  engine.checkIntegrity();
+  await engine.dispose();
+  return result;
+}
+
+const files = () =>
+  readdirSync(folder, { recursive: true })
+    .map(String)
+    .filter((f) => f.endsWith('.kv'));
+
+test('sprout answers the same from disk as from its own work, in the precision it was kept in', async () => {
+  const off = await answer({ sessionCache: 0 });
+  assert.deepEqual(files(), []);
+  const cold = await answer({});
+  const warm = await answer({});
+  assert.equal(cold.cachedTokens, 0);
+  assert.equal(warm.cachedTokens, 5 * SEGMENT_TOKENS);
+  assert.deepEqual(warm.ids, cold.ids);
+  assert.deepEqual(off.ids, cold.ids);
+  for (const file of files()) assert.equal(statSync(join(folder, file)).mode & 0o777, 0o600);
+  assert.equal((await answer({ precision: 'exact' })).cachedTokens, 0);
+  assert.equal((await answer({ precision: 'exact' })).cachedTokens, 5 * SEGMENT_TOKENS);
+});
