@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { cache } from '../../scripts/vscode-lab/lab.mjs';
 import type { Lab } from '../../scripts/vscode-lab/lab.mjs';
 import { cases } from './cases/index';
-import { writeEchoModel } from './echo_model';
+import { writeEchoModel } from './template_models';
 import { isAlive } from './driver/processes';
 import { until } from '../until';
 import { hub, startHub } from './hub';

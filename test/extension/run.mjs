@@ -14,7 +14,7 @@ await runMain(async () => {
   const tests = await bundleSuites();
   register();
   const { runInExtensionHost } = await import('../e2e/driver/extension-host');
-  const { writeEchoModel } = await import('../e2e/echo_model');
+  const { writeEchoModel } = await import('../e2e/template_models');
   const settings = { 'anllm.chat.model': writeEchoModel(path.join(cache, 'e2e', 'echo-model')) };
   const run = await runInExtensionHost(lab, {
     extension: root,

@@ -3,6 +3,7 @@ import type { Configuration } from '../configuration';
 import type { ModelLibrary } from '../models/library';
 import { chooseModel } from '../chat/choose_model';
 import { chatModelOf } from '../settings';
+import { writeToSettingsFile } from './settings_file';
 
 interface Change {
   readonly key: string;
@@ -33,19 +34,28 @@ export async function useInVsCode(
   if (lacksModel()) await chooseModel(configuration, library);
   if (lacksModel()) return;
   const settings = vscode.workspace.getConfiguration();
-  const known = CHANGES.filter(({ key }) => settings.inspect(key)?.defaultValue !== undefined);
-  const wanted = known.filter(({ key, value }) => settings.get(key) !== value);
-  if (known.length < CHANGES.length) {
+  if (!canRunWithoutAccount(vscode.version)) {
     void vscode.window.showWarningMessage(
-      'anllm: this version of VS Code asks for an account before its own chat runs. ' +
+      `anllm: VS Code ${vscode.version} asks for an account before its own chat runs; 1.122 and later do not. ` +
         'The anllm view and @anllm work without one.',
     );
   }
+  const wanted = CHANGES.filter(({ key, value }) => settings.get(key) !== value);
   if (wanted.length > 0 && !(await consent(wanted))) return;
-  for (const { key, value } of wanted) {
+  const isListed = ({ key }: Change): boolean => settings.inspect(key)?.defaultValue !== undefined;
+  for (const { key, value } of wanted.filter(isListed)) {
     await settings.update(key, value, vscode.ConfigurationTarget.Global);
   }
+  for (const change of wanted) {
+    if (!isListed(change)) await writeToSettingsFile(change.key, change.value);
+  }
   await vscode.commands.executeCommand('workbench.action.chat.open');
+}
+
+/** Since 1.122, of May 2026. */
+function canRunWithoutAccount(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > 1 || minor >= 122;
 }
 
 async function consent(changes: readonly Change[]): Promise<boolean> {

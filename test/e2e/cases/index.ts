@@ -1,4 +1,5 @@
 import type { Case } from '../suite';
+import { agentCase } from './agent';
 import { chatCase } from './chat';
 import { chatAttachCases } from './chat_attach';
 import { chatViewCases } from './chat_view';
@@ -22,4 +23,5 @@ export const cases: readonly Case[] = [
   ...inlineEditCases,
   walkthroughCase,
   ...modelCases,
+  agentCase,
 ];
