@@ -2,6 +2,27 @@
 import { globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
+/** Of options and elements, what users read. */
+const TEXT_ATTRIBUTES = '/^(aria-label|title|label|placeholder|alt)$/';
+const WORDS =
+  ':matches(Literal[value=/[a-z]/i], TemplateLiteral:has(TemplateElement[value.raw=/[a-z]/i]))';
+const translate = 'Users read this: write l10n.t(…), see docs/translating.md';
+
+/** What `npm run l10n` reads is the literal itself, or the message of an object. */
+const ONLY_LITERALS =
+  'CallExpression[callee.object.name="l10n"][callee.property.name="t"] > ' +
+  ':not(Literal, ObjectExpression).arguments:first-child';
+
+/**
+ * @param {readonly string[]} selectors of texts that no translation reaches
+ * @returns {import('eslint').Linter.RuleEntry<{ selector: string, message: string }[]>}
+ */
+const untranslated = (selectors) => [
+  'error',
+  ...selectors.map((selector) => ({ selector, message: translate })),
+  { selector: ONLY_LITERALS, message: 'l10n.t takes one literal: nothing else is exported' },
+];
+
 export default tseslint.config(
   globalIgnores(['examples/', 'dist/', 'build/', 'prebuilds/', '.cache/', '.vscode-test/']),
   tseslint.configs.recommendedTypeChecked,
@@ -45,6 +66,20 @@ export default tseslint.config(
     // Programs that print: scripts and tests.
     files: ['scripts/**', 'test/**'],
     rules: { 'no-console': 'off' },
+  },
+  {
+    files: ['webview/**'],
+    rules: {
+      'no-restricted-syntax': untranslated([
+        'JSXText[value=/[a-z]/i]',
+        `JSXElement > JSXExpressionContainer > ${WORDS}`,
+        `JSXElement > JSXExpressionContainer > ConditionalExpression > Literal[value=/[a-z] [a-z]/i]`,
+        `JSXAttribute[name.name=${TEXT_ATTRIBUTES}] > ${WORDS}`,
+        `JSXAttribute[name.name=${TEXT_ATTRIBUTES}] > JSXExpressionContainer > ${WORDS}`,
+        `JSXAttribute[name.name=${TEXT_ATTRIBUTES}] ConditionalExpression > ${WORDS}`,
+        `Property[key.name=${TEXT_ATTRIBUTES}] > ${WORDS}`,
+      ]),
+    },
   },
   {
     // Checked by tsc through JSDoc; JSON.parse and untyped packages give `any` here.

@@ -2,17 +2,12 @@
  * Measures the page of the chat view in a browser: first paint, frames while an answer streams into a long conversation,
  * and memory over many answers. Not a test: figures depend on the machine. usage: npm run measure:chat
  */
-import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
-import { chromium, type CDPSession, type Page } from 'playwright-core';
-import { chatPage } from '../extension/host/chat/html';
-import type { ToView } from '../extension/protocol/chat_view';
+import type { CDPSession, Page } from 'playwright-core';
 import type { AssistantTurn, Conversation, Turn } from '../extension/protocol/conversation';
 import { buildBundles } from './build/bundles.mjs';
-import { findChromium } from './vscode-lab/chromium.mjs';
+import { send, serveChatPages } from './lib/chat_page';
 import { root } from './lib/process.mjs';
 
 const PAINTS = 15;
@@ -26,17 +21,6 @@ const ANSWERS = 1000;
 const ANSWERS_A_CHAT = 20;
 
 const folder = join(root, '.cache', 'measure-chat-view');
-const TYPES: Readonly<Record<string, string>> = {
-  js: 'text/javascript',
-  css: 'text/css',
-  ttf: 'font/ttf',
-};
-
-/** The API of a webview, and the helper that this script's transpiler puts around named functions. */
-const STUBS = `
-  globalThis.__name = (value) => value;
-  globalThis.acquireVsCodeApi = () => ({ postMessage() {}, getState() {}, setState() {} });`;
-
 const PROSE =
   'The scheduler batches whatever runs at once, and a completion that arrives during the prefill of a chat goes first. ';
 const CODE =
@@ -67,9 +51,6 @@ function longConversation(words: number): Conversation {
   }
   return { id: 'long', title: 'Long', createdAt: 0, updatedAt: 0, turns };
 }
-
-const send = (page: Page, message: ToView): Promise<void> =>
-  page.evaluate((data) => window.postMessage(data, '*'), message as unknown);
 
 async function firstPaint(newPage: () => Promise<Page>): Promise<void> {
   const paints: number[] = [];
@@ -218,53 +199,19 @@ const median = (values: readonly number[]): string =>
     0.5,
   );
 
-function startServer(): Promise<{ url: string; stop: () => void }> {
-  const page = chatPage({
-    script: '/chat.js',
-    style: '/chat.css',
-    cspSource: "'self'",
-    nonce: 'n',
-  });
-  const server = createServer(({ url = '/' }, response) => {
-    const name = url.slice(1).replace(/\?.*$/, '');
-    const type = TYPES[name.split('.').at(-1) ?? ''] ?? 'text/html';
-    response.writeHead(200, { 'Content-Type': type });
-    response.end(name === '' ? page : readFileSync(join(folder, 'webview', name)));
-  });
-  return new Promise((ready) => {
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      ready({ url: `http://127.0.0.1:${port}/`, stop: () => server.close() });
-    });
-  });
-}
-
 async function main(): Promise<void> {
   await buildBundles({ minify: true, folder });
-  const server = await startServer();
-  const { path, env } = await findChromium(console.error);
-  const browser = await chromium.launch({
-    executablePath: path,
-    env: { ...process.env, ...env },
-    args: ['--no-sandbox'],
-  });
+  const pages = await serveChatPages(folder);
   try {
-    const newPage = async (): Promise<Page> => {
-      const page = await browser.newPage({ viewport: { width: 420, height: 900 } });
-      await page.addInitScript({ content: STUBS });
-      await page.goto(server.url);
-      return page;
-    };
     console.log(`load of the machine: ${loadavg()[0]?.toFixed(1)}`);
-    await firstPaint(newPage);
-    const page = await newPage();
+    await firstPaint(() => pages.newPage());
+    const page = await pages.newPage();
     await streaming(page);
     const devtools = await page.context().newCDPSession(page);
     await devtools.send('Performance.enable');
     await memory(page, devtools);
   } finally {
-    await browser.close();
-    server.stop();
+    await pages.close();
   }
 }
 

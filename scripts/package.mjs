@@ -34,6 +34,7 @@ async function stage(folder, target) {
   for (const name of [
     prebuildPath(target),
     'extension/assets',
+    'extension/l10n',
     'package.nls.json',
     'README.md',
     'CHANGELOG.md',

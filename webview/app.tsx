@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import { useEffect, useLayoutEffect, useReducer, useRef } from 'preact/hooks';
 import type { ToView } from '../extension/protocol/chat_view';
 import { Composer } from './composer';
@@ -17,6 +18,7 @@ export function App() {
   const follows = useRef(true);
   const busy = runningAnswer(state.turns) !== null;
   const dropping = useDrop();
+  const title = state.title === '' ? l10n.t('Chat') : state.title;
 
   useEffect(() => {
     const listener = ({ data }: MessageEvent<ToView>): void => dispatch(data);
@@ -40,12 +42,12 @@ export function App() {
       <main
         ref={log}
         tabIndex={0}
-        aria-label={state.title === '' ? 'Chat' : state.title}
+        aria-label={title}
         onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
           follows.current = scrollHeight - scrollTop - clientHeight < FOLLOWS_PX;
         }}
       >
-        <h1 class="sr-only">{state.title === '' ? 'Chat' : state.title}</h1>
+        <h1 class="sr-only">{title}</h1>
         {state.turns.length === 0 && (
           <Welcome model={state.model} start={(text) => dispatch({ kind: 'compose', text })} />
         )}
@@ -60,7 +62,7 @@ export function App() {
       <Composer state={state} busy={busy} />
       {dropping && (
         <div class="drop" aria-hidden="true">
-          Drop to attach
+          {l10n.t('Drop to attach')}
         </div>
       )}
       <div class="sr-only" role="status" aria-live="polite">

@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import { memo } from 'preact/compat';
 import type { CodeAction } from '../extension/protocol/chat_view';
 import { highlight } from './highlight';
@@ -11,23 +12,24 @@ interface CodeBlockProps {
   readonly open: boolean;
 }
 
-const ACTIONS: readonly { action: CodeAction; icon: string; label: string }[] = [
-  { action: 'copy', icon: 'copy', label: 'Copy' },
-  { action: 'insert', icon: 'insert', label: 'Insert at cursor' },
-  { action: 'apply', icon: 'diff', label: 'Apply to the file, as a diff' },
-  { action: 'newFile', icon: 'new-file', label: 'Put into a new file' },
+const actions = (): readonly { action: CodeAction; icon: string; label: string }[] => [
+  { action: 'copy', icon: 'copy', label: l10n.t('Copy') },
+  { action: 'insert', icon: 'insert', label: l10n.t('Insert at cursor') },
+  { action: 'apply', icon: 'diff', label: l10n.t('Apply to the file, as a diff') },
+  { action: 'newFile', icon: 'new-file', label: l10n.t('Put into a new file') },
 ];
 
 export const CodeBlock = memo(function CodeBlock({ code, language, open }: CodeBlockProps) {
   const lines = highlight(code, language);
+  const label = language === '' ? l10n.t('Code') : l10n.t('Code, {language}', { language });
   const act = (action: CodeAction) => () => post({ kind: 'code', action, code, language });
   return (
-    <figure class="code-block" aria-label={language === '' ? 'Code' : `Code, ${language}`}>
+    <figure class="code-block" aria-label={label}>
       <figcaption>
         <span class="language">{language}</span>
         {!open && (
-          <span class="actions" role="group" aria-label="Code actions">
-            {ACTIONS.map(({ action, icon, label }) => (
+          <span class="actions" role="group" aria-label={l10n.t('Code actions')}>
+            {actions().map(({ action, icon, label }) => (
               <IconButton key={action} icon={icon} label={label} onClick={act(action)} />
             ))}
           </span>

@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { draft, post } from './host';
 import { ContextPanel, Meter } from './meter';
@@ -72,9 +73,13 @@ export function Composer({ state, busy }: ComposerProps) {
   };
 
   return (
-    <form class="composer" aria-label="Question" onSubmit={(event) => event.preventDefault()}>
+    <form
+      class="composer"
+      aria-label={l10n.t('Question')}
+      onSubmit={(event) => event.preventDefault()}
+    >
       {offered.length > 0 && (
-        <ul class="suggestions" role="listbox" id="suggestions" aria-label="Suggestions">
+        <ul class="suggestions" role="listbox" id="suggestions" aria-label={l10n.t('Suggestions')}>
           {offered.map((suggestion, index) => (
             <li
               key={suggestion.id}
@@ -101,8 +106,11 @@ export function Composer({ state, busy }: ComposerProps) {
           ref={input}
           rows={1}
           value={text}
-          placeholder="Ask about code, / or #"
-          aria-label="Message"
+          placeholder={l10n.t({
+            message: 'Ask about code, / or #',
+            comment: '/ begins a command, # the name of a symbol',
+          })}
+          aria-label={l10n.t('Message')}
           aria-controls={offered.length > 0 ? 'suggestions' : undefined}
           aria-autocomplete="list"
           aria-activedescendant={offered[chosen] ? `suggestion-${chosen}` : undefined}
@@ -110,17 +118,21 @@ export function Composer({ state, busy }: ComposerProps) {
           onKeyDown={onKeyDown}
         />
         <div class="tools">
-          <IconButton icon="attach" label="Attach…" onClick={() => post({ kind: 'attach' })} />
+          <IconButton
+            icon="attach"
+            label={l10n.t('Attach…')}
+            onClick={() => post({ kind: 'attach' })}
+          />
           <ModelButton state={state} />
           <Meter state={state} typed={text} open={panel} toggle={() => setPanel(!panel)} />
           {busy ? (
             <IconButton
               icon="debug-stop"
-              label="Stop (Escape)"
+              label={l10n.t('Stop (Escape)')}
               onClick={() => post({ kind: 'stop' })}
             />
           ) : (
-            <IconButton icon="send" label="Send (Enter)" onClick={send} />
+            <IconButton icon="send" label={l10n.t('Send (Enter)')} onClick={send} />
           )}
         </div>
       </div>
@@ -129,12 +141,12 @@ export function Composer({ state, busy }: ComposerProps) {
 }
 
 function ModelButton({ state: { model } }: { state: ViewState }) {
-  const title = model.title === '' ? 'Choose a model' : model.title;
+  const title = model.title === '' ? l10n.t('Choose a model') : model.title;
   return (
     <button
       type="button"
       class="model"
-      title={model.detail === '' ? 'Choose another chat model' : model.detail}
+      title={model.detail === '' ? l10n.t('Choose another chat model') : model.detail}
       onClick={() => post({ kind: 'chooseModel' })}
     >
       {model.state === 'loading' && <Icon name="loading" />}

@@ -1,4 +1,5 @@
 /** Numbers as people read them. */
+import * as l10n from '@vscode/l10n';
 import type { ContextCut } from '../extension/protocol/chat';
 import type {
   AssistantTurn,
@@ -51,24 +52,32 @@ const estimate = (chars: number): number => Math.ceil(chars / CHARS_PER_TOKEN);
 
 /** What was left out of the last question and why, and what will be. */
 export function cutLine({ cut, usedTokens, contextLength }: ContextUse): string {
-  const lines: string[] = [];
-  if (cut !== null) {
-    const messages = cut.messages === 1 ? 'message was' : `${cut.messages} messages were`;
-    lines.push(
-      `The oldest ${messages} left out of the last question: with them it has ${thousands(cut.wantedTokens)} tokens, ` +
-        `and the context holds ${thousands(contextLength)} with the answer. The model sees the rest, ` +
-        'from the same beginning for many questions, so that it need not be read again.',
-    );
+  const isFull = usedTokens > contextLength;
+  if (cut === null && !isFull) return l10n.t('Nothing was left out.');
+  const lines = cut === null ? [] : wasCut(cut, contextLength);
+  if (isFull) {
+    lines.push(l10n.t('The next question does not fit: the oldest messages will be left out.'));
   }
-  if (usedTokens > contextLength) {
-    lines.push('The next question does not fit: the oldest messages will be left out.');
-  } else if (cut === null) {
-    lines.push('Nothing was left out.');
-  }
-  if (lines[0] !== 'Nothing was left out.') {
-    lines.push('A new chat, or a larger anllm.chat.contextLength, makes room.');
-  }
+  lines.push(l10n.t('A new chat, or a larger anllm.chat.contextLength, makes room.'));
   return lines.join(' ');
+}
+
+function wasCut({ messages, wantedTokens }: ContextCut, contextLength: number): string[] {
+  const args = { messages, wanted: thousands(wantedTokens), length: thousands(contextLength) };
+  return [
+    messages === 1
+      ? l10n.t(
+          'The oldest message was left out of the last question: with it the question has {wanted} tokens, and the context holds {length} with the answer.',
+          args,
+        )
+      : l10n.t(
+          'The oldest {messages} messages were left out of the last question: with them it has {wanted} tokens, and the context holds {length} with the answer.',
+          args,
+        ),
+    l10n.t(
+      'The model sees the rest, from the same beginning for many questions, so that it need not be read again.',
+    ),
+  ];
 }
 
 function isAnswered(turn: Turn): boolean {
@@ -79,25 +88,37 @@ function isAnswered(turn: Turn): boolean {
 export function statsLine({ generatedTokens, decodeMs, totalMs }: TurnStats): string {
   // The first token comes with the prefill.
   const perSecond = decodeMs > 0 ? ((generatedTokens - 1) / decodeMs) * 1000 : 0;
-  const speed = perSecond > 0 ? [`${perSecond.toFixed(perSecond < 10 ? 1 : 0)} tokens/s`] : [];
-  const tokens = generatedTokens === 1 ? '1 token' : `${generatedTokens} tokens`;
+  const speed =
+    perSecond > 0 ? [l10n.t('{0} tokens/s', perSecond.toFixed(perSecond < 10 ? 1 : 0))] : [];
+  const tokens = generatedTokens === 1 ? l10n.t('1 token') : l10n.t('{0} tokens', generatedTokens);
   return [tokens, ...speed, seconds(totalMs)].join(' · ');
 }
 
 export function seconds(ms: number): string {
   const value = ms / 1000;
-  if (value >= 60) return `${Math.floor(value / 60)} min ${Math.round(value % 60)} s`;
-  return `${value.toFixed(value < 10 ? 1 : 0)} s`;
+  if (value >= 60) {
+    return l10n.t({
+      message: '{0} min {1} s',
+      args: [Math.floor(value / 60), Math.round(value % 60)],
+      comment: 'minutes and seconds',
+    });
+  }
+  return l10n.t({
+    message: '{0} s',
+    args: [value.toFixed(value < 10 ? 1 : 0)],
+    comment: 'seconds',
+  });
 }
 
 export function thousands(count: number): string {
-  return count < 1000 ? String(count) : `${(count / 1000).toFixed(1)}k`;
+  if (count < 1000) return String(count);
+  return l10n.t({ message: '{0}k', args: [(count / 1000).toFixed(1)], comment: 'thousands' });
 }
 
 export function ago(then: number, now: number): string {
   const minutes = Math.floor((now - then) / 60_000);
-  if (minutes < 1) return 'just now';
-  if (minutes < 60) return `${minutes} min ago`;
-  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h ago`;
+  if (minutes < 1) return l10n.t('just now');
+  if (minutes < 60) return l10n.t('{0} min ago', minutes);
+  if (minutes < 24 * 60) return l10n.t('{0} h ago', Math.floor(minutes / 60));
   return new Date(then).toISOString().slice(0, 10);
 }

@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { HistoryEntry } from '../extension/protocol/conversation';
 import { ago } from './figures';
@@ -17,23 +18,25 @@ export function HistoryView({ entries, close }: HistoryViewProps) {
   return (
     <main
       class="history"
-      aria-label="Earlier chats"
+      aria-label={l10n.t('Earlier chats')}
       onKeyDown={(event) => event.key === 'Escape' && close()}
     >
-      <h1 class="sr-only">Earlier chats</h1>
+      <h1 class="sr-only">{l10n.t('Earlier chats')}</h1>
       <header>
         <input
           ref={search}
           type="search"
-          placeholder="Search earlier chats"
-          aria-label="Search earlier chats"
+          placeholder={l10n.t('Search earlier chats')}
+          aria-label={l10n.t('Search earlier chats')}
           value={query}
           onInput={(event) => setQuery(event.currentTarget.value)}
         />
-        <IconButton icon="close" label="Back to the chat" onClick={close} />
+        <IconButton icon="close" label={l10n.t('Back to the chat')} onClick={close} />
       </header>
       {entries.length === 0 ? (
-        <p class="hint">{query === '' ? 'No earlier chats.' : 'No chat has these words.'}</p>
+        <p class="hint">
+          {query === '' ? l10n.t('No earlier chats.') : l10n.t('No chat has these words.')}
+        </p>
       ) : (
         <ul>
           {entries.map((entry) => (
@@ -69,7 +72,7 @@ function Entry({ entry: { id, title, updatedAt }, close }: EntryProps) {
     return (
       <li>
         <input
-          aria-label="Title"
+          aria-label={l10n.t('Title')}
           defaultValue={title}
           ref={input}
           onBlur={(event) => rename(event.currentTarget.value)}
@@ -89,15 +92,19 @@ function Entry({ entry: { id, title, updatedAt }, close }: EntryProps) {
         <span class="title">{title}</span>
         <span class="when">{ago(updatedAt, Date.now())}</span>
       </button>
-      <IconButton icon="edit" label={`Rename ${title}`} onClick={() => setRenaming(true)} />
+      <IconButton
+        icon="edit"
+        label={l10n.t('Rename {title}', { title })}
+        onClick={() => setRenaming(true)}
+      />
       <IconButton
         icon="export"
-        label={`Export ${title} as Markdown`}
+        label={l10n.t('Export {title} as Markdown', { title })}
         onClick={() => post({ kind: 'export', id })}
       />
       <IconButton
         icon="trash"
-        label={`Delete ${title}`}
+        label={l10n.t('Delete {title}', { title })}
         onClick={() => post({ kind: 'remove', id })}
       />
     </li>

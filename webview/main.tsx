@@ -1,7 +1,12 @@
 import '@vscode/codicons/dist/codicon.css';
+import * as l10n from '@vscode/l10n';
 import { render } from 'preact';
 import { App } from './app';
 import './style.css';
 
 const root = document.getElementById('app');
-if (root) render(<App />, root);
+if (root) {
+  const { texts } = root.dataset;
+  if (texts !== undefined) l10n.config({ contents: texts });
+  render(<App />, root);
+}

@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import { contextUse, cutLine, thousands } from './figures';
 import { IconButton } from './parts';
 import type { ViewState } from './state';
@@ -14,17 +15,21 @@ export function Meter({ state, typed, open, toggle }: MeterProps) {
   const use = contextUse(state.turns, state.attachments, typed, state.model.contextLength);
   if (use === null) return <span class="meter" />;
   const isFull = use.usedTokens > use.contextLength;
+  const used = thousands(use.usedTokens);
+  const length = thousands(use.contextLength);
   return (
     <button
       type="button"
       class={isFull || use.cut ? 'meter full' : 'meter'}
       aria-expanded={open}
       aria-controls={open ? 'context-panel' : undefined}
-      title="What the model sees, and what was left out"
+      title={l10n.t('What the model sees, and what was left out')}
       onClick={toggle}
     >
-      {thousands(use.usedTokens)} / {thousands(use.contextLength)}
-      <span class="sr-only"> tokens of context</span>
+      <span aria-hidden="true">
+        {used} / {length}
+      </span>
+      <span class="sr-only">{l10n.t('{used} / {length} tokens of context', { used, length })}</span>
     </button>
   );
 }
@@ -39,21 +44,21 @@ export function ContextPanel({ state, typed, close }: ContextPanelProps) {
   const use = contextUse(state.turns, state.attachments, typed, state.model.contextLength);
   if (use === null) return null;
   const rows = [
-    ['Conversation', use.conversationTokens],
-    ['Attached', use.attachedTokens],
-    ['Typed', use.typedTokens],
-    ['The model’s context', use.contextLength],
+    [l10n.t('Conversation'), use.conversationTokens],
+    [l10n.t('Attached'), use.attachedTokens],
+    [l10n.t('Typed'), use.typedTokens],
+    [l10n.t('The model’s context'), use.contextLength],
   ] as const;
   return (
     <section
       id="context-panel"
       class="context-panel"
-      aria-label="Context"
+      aria-label={l10n.t('Context')}
       onKeyDown={(event) => event.key === 'Escape' && close()}
     >
       <header>
-        <b>Context</b>
-        <IconButton icon="close" label="Close" onClick={close} />
+        <b>{l10n.t('Context')}</b>
+        <IconButton icon="close" label={l10n.t('Close')} onClick={close} />
       </header>
       <table>
         <tbody>

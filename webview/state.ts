@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import type { ModelState, SymbolEntry, ToView } from '../extension/protocol/chat_view';
 import type {
   AssistantTurn,
@@ -94,13 +95,13 @@ function announce(turn: Turn): string | null {
   switch (turn.state) {
     case 'waiting':
     case 'streaming':
-      return 'The answer is being written';
+      return l10n.t('The answer is being written');
     case 'stopped':
-      return 'The answer was stopped';
+      return l10n.t('The answer was stopped');
     case 'failed':
-      return `The answer failed: ${turn.problem}`;
+      return l10n.t('The answer failed: {problem}', { problem: turn.problem });
     case 'done':
-      return `Answer: ${turn.text.slice(0, MAX_ANNOUNCED)}`;
+      return l10n.t('Answer: {text}', { text: turn.text.slice(0, MAX_ANNOUNCED) });
     default:
       return assertNever(turn.state);
   }

@@ -1,5 +1,7 @@
 /** What the input offers while one types: slash commands, and names of code behind a `#`. */
-import { SLASH_COMMANDS } from '../extension/protocol/chat_view';
+import * as l10n from '@vscode/l10n';
+import { SLASH_NAMES, type SlashName } from '../extension/protocol/chat_view';
+import { assertNever } from '../extension/protocol/errors';
 import type { ViewState } from './state';
 
 export interface Suggestion {
@@ -32,13 +34,26 @@ export function suggestions(text: string, symbols: ViewState['symbols']): readon
   // A command is the first word; none is offered once a blank follows it.
   const [, typed] = /^\/([a-z]*)$/.exec(text) ?? [];
   if (typed === undefined) return [];
-  return SLASH_COMMANDS.filter(({ name }) => name.startsWith(typed)).map(
-    ({ name, description }) => ({
-      id: name,
-      label: `/${name}`,
-      detail: description,
-      kind: 'command',
-      text: `/${name} `,
-    }),
-  );
+  return SLASH_NAMES.filter((name) => name.startsWith(typed)).map((name) => ({
+    id: name,
+    label: `/${name}`,
+    detail: description(name),
+    kind: 'command',
+    text: `/${name} `,
+  }));
+}
+
+function description(command: SlashName): string {
+  switch (command) {
+    case 'explain':
+      return l10n.t('Explain the attached code');
+    case 'fix':
+      return l10n.t('Find and fix problems in the attached code');
+    case 'tests':
+      return l10n.t('Write tests for the attached code');
+    case 'doc':
+      return l10n.t('Document the attached code');
+    default:
+      return assertNever(command);
+  }
 }

@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import { memo } from 'preact/compat';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type {
@@ -15,11 +16,15 @@ export const Question = memo(function Question({ turn, busy }: { turn: UserTurn;
   const [editing, setEditing] = useState(false);
   if (editing) return <QuestionEditor turn={turn} close={() => setEditing(false)} />;
   return (
-    <article class="turn question" aria-label="You">
+    <article class="turn question" aria-label={l10n.t('You')}>
       <header>
-        <h2>You</h2>
+        <h2>{l10n.t('You')}</h2>
         {!busy && (
-          <IconButton icon="edit" label="Edit and ask again" onClick={() => setEditing(true)} />
+          <IconButton
+            icon="edit"
+            label={l10n.t('Edit and ask again')}
+            onClick={() => setEditing(true)}
+          />
         )}
       </header>
       <Attachments attachments={turn.attachments} />
@@ -46,22 +51,22 @@ function QuestionEditor({ turn, close }: { turn: UserTurn; close: () => void }) 
     send();
   };
   return (
-    <article class="turn question" aria-label="You, editing">
+    <article class="turn question" aria-label={l10n.t('You, editing')}>
       <textarea
-        aria-label="Your question"
+        aria-label={l10n.t('Your question')}
         value={text}
         rows={Math.min(12, text.split('\n').length + 1)}
         ref={input}
         onInput={(event) => setText(event.currentTarget.value)}
         onKeyDown={onKeyDown}
       />
-      <p class="hint">What follows this question is replaced.</p>
+      <p class="hint">{l10n.t('What follows this question is replaced.')}</p>
       <div class="buttons">
         <button type="button" onClick={send}>
-          Ask again
+          {l10n.t('Ask again')}
         </button>
         <button type="button" class="secondary" onClick={close}>
-          Cancel
+          {l10n.t('Cancel')}
         </button>
       </div>
     </article>
@@ -71,19 +76,19 @@ function QuestionEditor({ turn, close }: { turn: UserTurn; close: () => void }) 
 export const Answer = memo(function Answer({ turn, busy }: { turn: AssistantTurn; busy: boolean }) {
   const writing = turn.state === 'waiting' || turn.state === 'streaming';
   return (
-    <article class="turn answer" aria-label="Answer" aria-busy={writing}>
+    <article class="turn answer" aria-label={l10n.t('Answer')} aria-busy={writing}>
       <header>
         <h2>{turn.model === '' ? 'anllm' : turn.model}</h2>
         {!busy && !writing && (
           <span class="actions">
             <IconButton
               icon="git-branch"
-              label="Go on from here in a new chat"
+              label={l10n.t('Go on from here in a new chat')}
               onClick={() => post({ kind: 'branch', turn: turn.id })}
             />
             <IconButton
               icon="refresh"
-              label="Try again"
+              label={l10n.t('Try again')}
               onClick={() => post({ kind: 'retry', turn: turn.id })}
             />
           </span>
@@ -93,7 +98,7 @@ export const Answer = memo(function Answer({ turn, busy }: { turn: AssistantTurn
       <MarkdownView text={turn.text} open={writing} />
       {turn.state === 'waiting' && (
         <p class="waiting">
-          <Icon name="loading" /> Reading…
+          <Icon name="loading" /> {l10n.t('Reading…')}
         </p>
       )}
       <Outcome turn={turn} />
@@ -104,22 +109,21 @@ export const Answer = memo(function Answer({ turn, busy }: { turn: AssistantTurn
 function Thoughts({ turn, writing }: { turn: AssistantTurn; writing: boolean }) {
   if (turn.reasoning === '') return null;
   const thinking = writing && turn.reasoningMs === null;
-  const title =
-    turn.reasoningMs === null
-      ? thinking
-        ? 'Thinking…'
-        : 'Thoughts'
-      : `Thought for ${seconds(turn.reasoningMs)}`;
   return (
     <details class="thoughts">
-      <summary>{title}</summary>
+      <summary>{thoughtsTitle(turn.reasoningMs, thinking)}</summary>
       <MarkdownView text={turn.reasoning} open={thinking} />
     </details>
   );
 }
 
+function thoughtsTitle(reasoningMs: number | null, thinking: boolean): string {
+  if (reasoningMs !== null) return l10n.t('Thought for {time}', { time: seconds(reasoningMs) });
+  return thinking ? l10n.t('Thinking…') : l10n.t('Thoughts');
+}
+
 function Outcome({ turn }: { turn: AssistantTurn }) {
-  const stopped = turn.state === 'stopped' ? ['Stopped'] : [];
+  const stopped = turn.state === 'stopped' ? [l10n.t('Stopped')] : [];
   const figures = turn.stats === null ? [] : [statsLine(turn.stats)];
   const footer = [...stopped, ...figures].join(' · ');
   return (
@@ -142,7 +146,7 @@ interface AttachmentsProps {
 export function Attachments({ attachments, onRemove }: AttachmentsProps) {
   if (attachments.length === 0) return null;
   return (
-    <ul class="attachments" aria-label="Attached">
+    <ul class="attachments" aria-label={l10n.t('Attached')}>
       {attachments.map((attachment) => (
         <li key={attachment.id} title={attachment.path}>
           <Icon name={ICONS[attachment.kind]} />
@@ -150,7 +154,7 @@ export function Attachments({ attachments, onRemove }: AttachmentsProps) {
           {onRemove && (
             <IconButton
               icon="close"
-              label={`Remove ${labelOf(attachment)}`}
+              label={l10n.t('Remove {name}', { name: labelOf(attachment) })}
               onClick={() => onRemove(attachment.id)}
             />
           )}

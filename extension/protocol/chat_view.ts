@@ -2,14 +2,9 @@
 import { list, object, oneOf, text, union, type Check } from './check';
 import type { Attachment, Conversation, HistoryEntry, Turn } from './conversation';
 
-/** What a message may begin with, and what it says to people; the host gives it its meaning for the model. */
-export const SLASH_COMMANDS = [
-  { name: 'explain', description: 'Explain the attached code' },
-  { name: 'fix', description: 'Find and fix problems in the attached code' },
-  { name: 'tests', description: 'Write tests for the attached code' },
-  { name: 'doc', description: 'Document the attached code' },
-] as const;
-export type SlashName = (typeof SLASH_COMMANDS)[number]['name'];
+/** What a message may begin with; the page says what it is to people, the host what it is to the model. */
+export const SLASH_NAMES = ['explain', 'fix', 'tests', 'doc'] as const;
+export type SlashName = (typeof SLASH_NAMES)[number];
 
 /** The chat model, for people. */
 export interface ModelState {

@@ -37,7 +37,9 @@ for (const target of ['linux-x64', 'darwin-arm64'] as const) {
         ...['cli', 'engine', 'host'].map((name) => `extension/dist/${name}.js`),
         ...['chat.css', 'chat.js', 'codicon.ttf'].map((name) => `extension/dist/webview/${name}`),
         prebuild,
-        ...listFiles('extension/assets', /./).map((file) => `extension/${file}`),
+        ...['extension/assets', 'extension/l10n']
+          .flatMap((folder) => listFiles(folder, /./))
+          .map((file) => `extension/${file}`),
       ];
       assert.deepEqual([...files.keys()].sort(), expected.sort());
     });

@@ -9,7 +9,14 @@ export const PAGE_OPTIONS = {
 
 export const freshNonce = (): string => randomBytes(16).toString('hex');
 
-/** The page of the chat view. All that it shows comes by message; the page itself holds no data. */
+/** The texts of one language, each by the English one; the format of `vscode.l10n.bundle`. */
+export interface Translation {
+  /** BCP 47. */
+  readonly language: string;
+  readonly texts: Readonly<Record<string, string>>;
+}
+
+/** The page of the chat view. All that it shows comes by message; the page itself holds its texts and no other data. */
 export interface PageSource {
   readonly script: string;
   readonly style: string;
@@ -17,6 +24,8 @@ export interface PageSource {
   readonly cspSource: string;
   /** Fresh for every page. */
   readonly nonce: string;
+  /** Undefined for English. */
+  readonly translation: Translation | undefined;
 }
 
 export function contentSecurityPolicy({ cspSource, nonce }: PageSource): string {
@@ -34,8 +43,10 @@ export function contentSecurityPolicy({ cspSource, nonce }: PageSource): string 
 }
 
 export function chatPage(source: PageSource): string {
+  const { language, texts } = source.translation ?? { language: 'en' };
+  const data = texts === undefined ? '' : ` data-texts="${escapeAttribute(JSON.stringify(texts))}"`;
   return `<!DOCTYPE html>
-<html lang="en">
+<html lang="${escapeAttribute(language)}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${contentSecurityPolicy(source)}">
@@ -44,8 +55,17 @@ export function chatPage(source: PageSource): string {
 <link rel="stylesheet" href="${source.style}">
 </head>
 <body>
-<div id="app"></div>
+<div id="app"${data}></div>
 <script nonce="${source.nonce}" src="${source.script}"></script>
 </body>
 </html>`;
+}
+
+/** For an attribute in double quotes: nothing ends it, and no reference is read in it but these. */
+function escapeAttribute(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('"', '&quot;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;');
 }

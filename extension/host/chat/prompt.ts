@@ -1,6 +1,6 @@
 /** What the model is told: instructions, attachments as fenced text, slash commands in words. */
 import type { ChatMessage } from '../../protocol/chat';
-import { SLASH_COMMANDS, type SlashName } from '../../protocol/chat_view';
+import { SLASH_NAMES, type SlashName } from '../../protocol/chat_view';
 import type {
   Attachment,
   AttachmentKind,
@@ -24,7 +24,7 @@ const SLASH_INSTRUCTIONS: Readonly<Record<SlashName, string>> = {
 /** A message that begins with a known command, and what is typed after it. */
 export function parseSlash(text: string): { command: SlashName | null; rest: string } {
   const [, name, rest = ''] = /^\/([a-z]+)(?:\s+|$)([^]*)/.exec(text.trimStart()) ?? [];
-  const command = SLASH_COMMANDS.find((known) => known.name === name)?.name ?? null;
+  const command = SLASH_NAMES.find((known) => known === name) ?? null;
   return command ? { command, rest } : { command: null, rest: text };
 }
 

@@ -6,7 +6,7 @@ import { droppedAttachments } from './dropped';
 import type { ChatController } from './controller';
 import { toMarkdown } from './export';
 import type { History } from './history';
-import { chatPage, freshNonce, PAGE_OPTIONS } from './html';
+import { chatPage, freshNonce, PAGE_OPTIONS, type Translation } from './html';
 import { pickAttachment } from './pick_attachment';
 import { SymbolFinder } from './symbols';
 
@@ -55,6 +55,7 @@ export class ChatView implements vscode.WebviewViewProvider {
       style: file('chat.css'),
       cspSource: webview.cspSource,
       nonce: freshNonce(),
+      translation: displayTranslation(),
     });
   }
 
@@ -189,6 +190,12 @@ export class ChatView implements vscode.WebviewViewProvider {
     await vscode.workspace.fs.writeFile(uri, new TextEncoder().encode(toMarkdown(found)));
     await vscode.window.showTextDocument(uri);
   }
+}
+
+/** None where VS Code speaks English, or a language that nobody has translated to. */
+function displayTranslation(): Translation | undefined {
+  const texts = vscode.l10n.bundle;
+  return texts && { language: vscode.env.language, texts };
 }
 
 /** A model wrote the address: the user sees all of it before anything is opened. */
