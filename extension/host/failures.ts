@@ -1,10 +1,8 @@
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import type { SupervisedStatus } from './engine/supervisor';
 import type { Host } from './host';
 import type { Disposable } from './lifecycle';
-
-const SETTINGS = 'Open Settings';
-const LOG = 'Show Log';
 
 /** Says once what keeps the engine from working; the status bar goes on saying it. */
 export function reportFailures({ engine, log }: Host): Disposable {
@@ -13,9 +11,11 @@ export function reportFailures({ engine, log }: Host): Disposable {
     const problem = problemOf(status);
     if (problem === null || problem === told) return;
     told = problem;
-    void vscode.window.showErrorMessage(`anllm: ${problem}`, SETTINGS, LOG).then((choice) => {
-      if (choice === LOG) log.show();
-      if (choice === SETTINGS) {
+    const settings = l10n.t('Open Settings');
+    const showLog = l10n.t('Show Log');
+    void vscode.window.showErrorMessage(`anllm: ${problem}`, settings, showLog).then((choice) => {
+      if (choice === showLog) log.show();
+      if (choice === settings) {
         void vscode.commands.executeCommand('workbench.action.openSettings', 'anllm.engine');
       }
     });

@@ -5,6 +5,7 @@
  * returns a TestApi.
  */
 import { join } from 'node:path';
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import type { CompletionResult } from '../protocol/completion';
 import { assertNever } from '../protocol/errors';
@@ -64,6 +65,7 @@ export interface TestApi {
 let engine: EngineSupervisor | undefined;
 
 export function activate(context: vscode.ExtensionContext): TestApi | undefined {
+  if (vscode.l10n.bundle) l10n.config({ contents: vscode.l10n.bundle });
   const store = new DisposableStore();
   context.subscriptions.push(store);
   const log = store.add(vscode.window.createOutputChannel('anllm', { log: true }));

@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import type { CommandId } from './command_ids';
 import { explain } from './completion/decisions';
@@ -20,55 +21,59 @@ function items(host: Host): Item[] {
   const { enabled } = configuration.current;
   const list: Item[] = [
     enabled
-      ? { label: '$(circle-slash) Disable completions', command: 'anllm.disable' }
-      : { label: '$(check) Enable completions', command: 'anllm.enable' },
+      ? { label: `$(circle-slash) ${l10n.t('Disable completions')}`, command: 'anllm.disable' }
+      : { label: `$(check) ${l10n.t('Enable completions')}`, command: 'anllm.enable' },
   ];
   const languageId = vscode.window.activeTextEditor?.document.languageId;
   if (languageId !== undefined) {
-    const verb = languageEnabled(configuration.current, languageId) ? 'Disable' : 'Enable';
-    list.push({
-      label: `$(code) ${verb} completions for ${languageId}`,
-      command: 'anllm.toggleLanguage',
-    });
+    const toggle = languageEnabled(configuration.current, languageId)
+      ? l10n.t('Disable completions for {languageId}', { languageId })
+      : l10n.t('Enable completions for {languageId}', { languageId });
+    list.push({ label: `$(code) ${toggle}`, command: 'anllm.toggleLanguage' });
   }
-  list.push(separator('Snooze'));
+  list.push(separator(l10n.t('Snooze')));
   if (snooze.active) {
-    const description = `${snooze.minutesLeft} min left`;
-    list.push({ label: '$(bell) End snooze', description, command: 'anllm.snooze', argument: 0 });
+    const description = l10n.t('{minutes} min left', { minutes: snooze.minutesLeft });
+    list.push({
+      label: `$(bell) ${l10n.t('End snooze')}`,
+      description,
+      command: 'anllm.snooze',
+      argument: 0,
+    });
   }
   for (const minutes of [5, 15, 60]) {
     list.push({
-      label: `$(bell-slash) Snooze for ${minutes} minutes`,
+      label: `$(bell-slash) ${l10n.t('Snooze for {minutes} minutes', { minutes })}`,
       command: 'anllm.snooze',
       argument: minutes,
     });
   }
   list.push(
-    separator('This place'),
-    { label: '$(sparkle) Trigger completion', command: 'anllm.trigger' },
+    separator(l10n.t('This place')),
+    { label: `$(sparkle) ${l10n.t('Trigger completion')}`, command: 'anllm.trigger' },
     {
-      label: '$(question) Why no suggestion?',
+      label: `$(question) ${l10n.t('Why no suggestion?')}`,
       description: lastReason(host),
       command: 'anllm.whyNoSuggestion',
     },
-    separator('Chat'),
-    { label: '$(comment-discussion) Open chat', command: 'anllm.chat.open' },
-    { label: '$(edit) Edit code here', command: 'anllm.edit.start' },
+    separator(l10n.t('Chat')),
+    { label: `$(comment-discussion) ${l10n.t('Open chat')}`, command: 'anllm.chat.open' },
+    { label: `$(edit) ${l10n.t('Edit code here')}`, command: 'anllm.edit.start' },
     {
-      label: '$(symbol-misc) Choose chat model',
+      label: `$(symbol-misc) ${l10n.t('Choose chat model')}`,
       description: configuration.current.engine.chatModelDir,
       command: 'anllm.chat.chooseModel',
     },
-    separator('Models'),
-    { label: '$(cloud-download) Download model', command: 'anllm.models.download' },
-    { label: '$(globe) Show network activity', command: 'anllm.models.showNetwork' },
-    separator('Engine'),
-    { label: '$(output) Show log', command: 'anllm.showLog' },
-    { label: '$(debug-restart) Restart engine', command: 'anllm.restartEngine' },
+    separator(l10n.t('Models')),
+    { label: `$(cloud-download) ${l10n.t('Download model')}`, command: 'anllm.models.download' },
+    { label: `$(globe) ${l10n.t('Show network activity')}`, command: 'anllm.models.showNetwork' },
+    separator(l10n.t('Engine')),
+    { label: `$(output) ${l10n.t('Show log')}`, command: 'anllm.showLog' },
+    { label: `$(debug-restart) ${l10n.t('Restart engine')}`, command: 'anllm.restartEngine' },
     serverItem(host),
-    { label: '$(chrome-close) Unload model', command: 'anllm.unloadModel' },
-    separator('Help'),
-    { label: '$(rocket) Get started', command: 'anllm.start.open' },
+    { label: `$(chrome-close) ${l10n.t('Unload model')}`, command: 'anllm.unloadModel' },
+    separator(l10n.t('Help')),
+    { label: `$(rocket) ${l10n.t('Get started')}`, command: 'anllm.start.open' },
   );
   return list;
 }
@@ -80,9 +85,12 @@ function separator(label: string): Item {
 function serverItem({ server }: Host): Item {
   const { address } = server;
   if (address === null)
-    return { label: '$(broadcast) Start local OpenAI server', command: 'anllm.startServer' };
+    return {
+      label: `$(broadcast) ${l10n.t('Start local OpenAI server')}`,
+      command: 'anllm.startServer',
+    };
   return {
-    label: '$(debug-disconnect) Stop local OpenAI server',
+    label: `$(debug-disconnect) ${l10n.t('Stop local OpenAI server')}`,
     description: address.url,
     command: 'anllm.stopServer',
   };

@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import type { EngineSettings } from '../protocol/engine';
 import type { Disposable } from './lifecycle';
@@ -26,9 +27,10 @@ export class RemoteKey implements Disposable {
   /** Asks for a key; an empty one removes it. */
   async ask(): Promise<void> {
     const key = await vscode.window.showInputBox({
-      title: 'API key of the remote server',
-      prompt:
+      title: l10n.t('API key of the remote server'),
+      prompt: l10n.t(
         'Sent as a bearer token to the address in anllm.remote.url only. Leave it empty to remove the key.',
+      ),
       password: true,
       ignoreFocusOut: true,
     });

@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import { assertNever } from '../protocol/errors';
 import type { EngineSummary } from '../protocol/engine';
 import type { SupervisedStatus } from './engine/supervisor';
@@ -30,7 +31,10 @@ export function statusView(input: StatusInput): StatusView {
   return {
     ...view,
     text: `${view.text} :${input.serverPort}`,
-    lines: [...view.lines, `OpenAI server on port ${input.serverPort}`],
+    lines: [
+      ...view.lines,
+      l10n.t('OpenAI server on port {serverPort}', { serverPort: input.serverPort }),
+    ],
   };
 }
 
@@ -47,10 +51,11 @@ function offState({
   languageEnabled,
   snoozedMinutes,
 }: StatusInput): string | null {
-  if (!enabled) return 'anllm: completions are disabled';
-  if (snoozedMinutes > 0) return `anllm: snoozed for ${snoozedMinutes} min`;
+  if (!enabled) return l10n.t('anllm: completions are disabled');
+  if (snoozedMinutes > 0)
+    return l10n.t('anllm: snoozed for {minutes} min', { minutes: snoozedMinutes });
   if (languageId !== null && !languageEnabled)
-    return `anllm: completions are disabled for ${languageId}`;
+    return l10n.t('anllm: completions are disabled for {languageId}', { languageId });
   return null;
 }
 
@@ -60,18 +65,23 @@ function engineView(
   switch (engine.state) {
     case 'stopped':
     case 'idle':
-      return { text: '$(sparkle) anllm', lines: ['anllm: the model is loaded when it is needed'] };
+      return {
+        text: '$(sparkle) anllm',
+        lines: [l10n.t('anllm: the model is loaded when it is needed')],
+      };
     case 'loading':
       return {
         text: '$(loading~spin) anllm',
-        lines: [`anllm: loading the model (${engine.message})`],
+        lines: [l10n.t('anllm: loading the model ({message})', { message: engine.message })],
       };
     case 'ready': {
-      const memory = `${(engine.memoryBytes / 2 ** 20).toFixed(0)} MB`;
-      return ready('$(sparkle) anllm', 'ready', engine.engine, [`Memory of the engine: ${memory}`]);
+      const size = (engine.memoryBytes / 2 ** 20).toFixed(0);
+      return ready('$(sparkle) anllm', l10n.t('anllm: ready'), engine.engine, [
+        l10n.t('Memory of the engine: {size} MB', { size }),
+      ]);
     }
     case 'generating':
-      return ready('$(sync~spin) anllm', 'generating', engine.engine, []);
+      return ready('$(sync~spin) anllm', l10n.t('anllm: generating'), engine.engine, []);
     case 'failed':
       return {
         text: '$(error) anllm',
@@ -79,15 +89,15 @@ function engineView(
         severity: 'error',
       };
     case 'crashed': {
-      const again =
-        engine.waitMs > 0
-          ? `it can start again in ${(engine.waitMs / 1000).toFixed(1)} s`
-          : 'it starts again with the next completion';
-      return {
-        text: '$(warning) anllm',
-        lines: [`anllm: ${engine.message}; ${again}`],
-        severity: 'warning',
-      };
+      const { message, waitMs } = engine;
+      const line =
+        waitMs > 0
+          ? l10n.t('anllm: {message}; it can start again in {seconds} s', {
+              message,
+              seconds: (waitMs / 1000).toFixed(1),
+            })
+          : l10n.t('anllm: {message}; it starts again with the next completion', { message });
+      return { text: '$(warning) anllm', lines: [line], severity: 'warning' };
     }
     default:
       return assertNever(engine);
@@ -100,7 +110,11 @@ function ready(
   engine: EngineSummary,
   more: readonly string[],
 ): ReturnType<typeof engineView> {
-  const lines = [`anllm: ${state}`, engine.title, engine.backendDescription, ...more];
+  const lines = [state, engine.title, engine.backendDescription, ...more];
   if (engine.fallbackReason === null) return { text, lines };
-  return { text, lines: [...lines, `Slow: ${engine.fallbackReason}`], severity: 'warning' };
+  return {
+    text,
+    lines: [...lines, l10n.t('Slow: {reason}', { reason: engine.fallbackReason })],
+    severity: 'warning',
+  };
 }

@@ -80,11 +80,9 @@ async function show(turns: readonly Turn[], model = MODEL): Promise<void> {
   await send(page, { kind: 'model', model });
   const conversation = { id: 'c', title: 'Τίτλος', createdAt: 0, updatedAt: 0, turns };
   await send(page, { kind: 'conversation', conversation });
-  if (turns.length > 0)
-    await page
-      .locator('article')
-      .nth(turns.length - 1)
-      .waitFor();
+  // Markdown comes a moment after the page.
+  const last = page.locator('.answer:last-child .code-block');
+  if (turns.length > 0) await last.nth(1).waitFor();
 }
 
 test('the empty page, with a model and without', async () => {

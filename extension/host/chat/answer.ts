@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import type { ChatPart, ChatResult, ContextCut } from '../../protocol/chat';
 import type { AssistantTurn, TurnStats } from '../../protocol/conversation';
 
@@ -70,15 +71,22 @@ export class AnswerInProgress {
 
 export function cutNote(cut: ContextCut | null): string {
   if (cut === null) return '';
-  const messages = cut.messages === 1 ? 'message was' : `${cut.messages} messages were`;
-  return (
-    `The oldest ${messages} left out: the whole conversation has ${cut.wantedTokens} tokens, ` +
-    'more than the model’s context holds.'
-  );
+  const { messages, wantedTokens: tokens } = cut;
+  return messages === 1
+    ? l10n.t(
+        'The oldest message was left out: the whole conversation has {tokens} tokens, more than the model’s context holds.',
+        { tokens },
+      )
+    : l10n.t(
+        'The oldest {messages} messages were left out: the whole conversation has {tokens} tokens, more than the model’s context holds.',
+        { messages, tokens },
+      );
 }
 
 function endNote({ finish, usage }: ChatResult): string {
   return finish === 'length'
-    ? `The answer ends at ${usage.generatedTokens} tokens, its limit or the end of the context.`
+    ? l10n.t('The answer ends at {tokens} tokens, its limit or the end of the context.', {
+        tokens: usage.generatedTokens,
+      })
     : '';
 }

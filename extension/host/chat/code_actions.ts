@@ -1,4 +1,5 @@
 /** What the buttons of a code block do. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import type { CodeAction } from '../../protocol/chat_view';
 import type { Snapshots } from '../snapshots';
@@ -30,7 +31,7 @@ export class CodeActions {
     switch (action) {
       case 'copy':
         await vscode.env.clipboard.writeText(code);
-        vscode.window.setStatusBarMessage('anllm: copied', 2000);
+        vscode.window.setStatusBarMessage(l10n.t('anllm: copied'), 2000);
         return;
       case 'newFile':
         return newFile(code, language);
@@ -51,16 +52,17 @@ export class CodeActions {
       end: document.offsetAt(selection.end),
     });
     if (old.slice(plan.start, plan.end) === plan.text) {
-      void vscode.window.showInformationMessage('anllm: the file has this code already.');
+      void vscode.window.showInformationMessage(l10n.t('anllm: the file has this code already.'));
       return;
     }
     const range = new vscode.Range(document.positionAt(plan.start), document.positionAt(plan.end));
     const change = new vscode.WorkspaceEdit();
     change.replace(document.uri, range, plan.text);
-    if (!(await vscode.workspace.applyEdit(change))) throw new Error('the document is read-only');
+    if (!(await vscode.workspace.applyEdit(change)))
+      throw new Error(l10n.t('the document is read-only'));
     const left = this.snapshots.add(document.uri, old);
     const name = document.uri.path.split('/').at(-1) ?? '';
-    const title = `${name} (before ↔ with the answer’s code)`;
+    const title = l10n.t('{name} (before ↔ with the answer’s code)', { name });
     await vscode.commands.executeCommand('vscode.diff', left, document.uri, title);
   }
 }
@@ -83,6 +85,6 @@ async function insert(code: string): Promise<void> {
 
 function editorOrSay(): vscode.TextEditor {
   const editor = currentEditor();
-  if (!editor) throw new Error('open the file that the code belongs to first.');
+  if (!editor) throw new Error(l10n.t('open the file that the code belongs to first.'));
   return editor;
 }

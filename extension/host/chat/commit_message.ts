@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import type { Host } from '../host';
 import { askOnce } from './ask_once';
@@ -27,13 +28,13 @@ export async function writeCommitMessage({ engine }: Host, argument: unknown): P
   const repository = await repositoryOf(argument);
   const staged = await repository.diff(true);
   const diff = staged.trim() === '' ? await repository.diff(false) : staged;
-  if (diff.trim() === '') throw new Error('there are no changes to describe.');
+  if (diff.trim() === '') throw new Error(l10n.t('there are no changes to describe.'));
   const messages = [
     { role: 'system', content: INSTRUCTIONS },
     { role: 'user', content: `The changes:\n\n${cutDiff(diff)}\n\nThe commit message:` },
   ] as const;
   await askOnce(engine, {
-    title: 'anllm: writing the commit message',
+    title: l10n.t('anllm: writing the commit message'),
     messages,
     temperature: 0.2,
     maxTokens: MAX_TOKENS,
@@ -55,6 +56,6 @@ async function repositoryOf(argument: unknown): Promise<Repository> {
   const repository =
     api?.repositories.find(({ rootUri }) => rootUri.toString() === String(root)) ??
     api?.repositories[0];
-  if (!repository) throw new Error('no git repository is open.');
+  if (!repository) throw new Error(l10n.t('no git repository is open.'));
   return repository;
 }

@@ -1,6 +1,7 @@
 /** Files and folders by address, as the explorer or the chat page gives them. */
 import { realpath } from 'node:fs/promises';
 import { relative, isAbsolute } from 'node:path';
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import type { Attachment } from '../../protocol/conversation';
 import { fileAttachment } from './attachments';
@@ -14,10 +15,14 @@ export async function resourceAttachment(uri: vscode.Uri): Promise<Attachment> {
   }
   const found = await folderAttachment(uri);
   const name = vscode.workspace.asRelativePath(uri, false);
-  if (!found) throw new Error(`${name} has no text files that could be attached.`);
+  if (!found) throw new Error(l10n.t('{name} has no text files that could be attached.', { name }));
   if (found.left > 0) {
     void vscode.window.showInformationMessage(
-      `anllm: ${found.files} files of ${name} are attached; ${found.left} are not: too much, or no text.`,
+      l10n.t('anllm: files of {name}: {files} attached, {left} not: too much, or no text.', {
+        files: found.files,
+        name,
+        left: found.left,
+      }),
     );
   }
   return found.attachment;
@@ -33,7 +38,9 @@ export async function droppedAttachments(uris: readonly string[]): Promise<Attac
     const uri = here(vscode.Uri.parse(text, true));
     if (!(await isInWorkspace(uri))) {
       throw new Error(
-        `${uri.path} is not in the open folder: attach it with the paper clip instead.`,
+        l10n.t('{path} is not in the open folder: attach it with the paper clip instead.', {
+          path: uri.path,
+        }),
       );
     }
     attachments.push(await resourceAttachment(uri));

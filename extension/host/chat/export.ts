@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import type { Conversation, Turn } from '../../protocol/conversation';
 import { attachmentText } from './prompt';
 
@@ -9,9 +10,9 @@ export function toMarkdown({ title, createdAt, turns }: Conversation): string {
 
 function section(turn: Turn): string[] {
   if (turn.role === 'user') {
-    return ['## You', ...turn.attachments.map(attachmentText), turn.text];
+    return [`## ${l10n.t('You')}`, ...turn.attachments.map(attachmentText), turn.text];
   }
-  const heading = turn.model === '' ? '## Answer' : `## ${turn.model}`;
+  const heading = `## ${turn.model === '' ? l10n.t('Answer') : turn.model}`;
   const thoughts = turn.reasoning === '' ? [] : [quoted(turn.reasoning)];
   const problem = turn.problem === '' ? [] : [`*${turn.problem}*`];
   return [heading, ...thoughts, turn.text, ...problem].filter((part) => part !== '');

@@ -1,5 +1,7 @@
 import { basename } from 'node:path';
+import * as l10n from '@vscode/l10n';
 import type { ModelState } from '../../protocol/chat_view';
+import type { EngineSummary } from '../../protocol/engine';
 import { assertNever } from '../../protocol/errors';
 import type { SupervisedStatus } from '../engine/supervisor';
 
@@ -16,17 +18,16 @@ export function modelState(modelDir: string, status: SupervisedStatus): ModelSta
   switch (status.state) {
     case 'stopped':
     case 'idle':
-      return state('resting', `${modelDir}: loaded with the first question`);
+      return state('resting', l10n.t('{modelDir}: loaded with the first question', { modelDir }));
     case 'loading':
-      return state('loading', `Loading: ${status.message}`);
+      return state('loading', l10n.t('Loading: {message}', { message: status.message }));
     case 'ready':
     case 'generating': {
       const { engine } = status;
-      const slow = engine.fallbackReason === null ? '' : `. Slow: ${engine.fallbackReason}`;
       return {
         state: 'ready',
         title: engine.title,
-        detail: `${engine.backendDescription}${slow}`,
+        detail: detailOf(status.engine),
         contextLength: engine.contextLength,
       };
     }
@@ -36,4 +37,10 @@ export function modelState(modelDir: string, status: SupervisedStatus): ModelSta
     default:
       return assertNever(status);
   }
+}
+
+function detailOf({ backendDescription, fallbackReason }: EngineSummary): string {
+  if (fallbackReason === null) return backendDescription;
+  const args = { backend: backendDescription, reason: fallbackReason };
+  return l10n.t('{backend}. Slow: {reason}', args);
 }

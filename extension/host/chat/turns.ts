@@ -1,5 +1,6 @@
 /** What happens to a conversation, as functions that return the new one. */
 import { randomUUID } from 'node:crypto';
+import * as l10n from '@vscode/l10n';
 import {
   MAX_TITLE,
   type AssistantTurn,
@@ -9,11 +10,13 @@ import {
   type UserTurn,
 } from '../../protocol/conversation';
 
-export const NEW_TITLE = 'New chat';
 const TITLE_LENGTH = 60;
 
+/** Of a chat without a question. */
+export const newTitle = (): string => l10n.t('New chat');
+
 export function newConversation(now: number): Conversation {
-  return { id: randomUUID(), title: NEW_TITLE, createdAt: now, updatedAt: now, turns: [] };
+  return { id: randomUUID(), title: newTitle(), createdAt: now, updatedAt: now, turns: [] };
 }
 
 export function userTurn(text: string, attachments: readonly Attachment[]): UserTurn {
@@ -36,7 +39,7 @@ export function emptyAnswer(): AssistantTurn {
 
 /** Adds a question and an empty answer; the first question gives the title. */
 export function ask(conversation: Conversation, turn: UserTurn): Conversation {
-  const isFirst = conversation.turns.length === 0 && conversation.title === NEW_TITLE;
+  const isFirst = conversation.turns.length === 0 && conversation.title === newTitle();
   return {
     ...conversation,
     title: isFirst ? titleOf(turn) : conversation.title,
@@ -61,7 +64,7 @@ export function edit(
   const turn = conversation.turns[at];
   if (turn?.role !== 'user') return null;
   const before = { ...conversation, turns: conversation.turns.slice(0, at) };
-  return ask(at === 0 ? { ...before, title: NEW_TITLE } : before, { ...turn, text });
+  return ask(at === 0 ? { ...before, title: newTitle() } : before, { ...turn, text });
 }
 
 /** A conversation of its own that begins as this one does, up to the answer; null when there is no such answer. */
@@ -74,7 +77,7 @@ export function branch(
   if (turns[at]?.role !== 'assistant') return null;
   return {
     ...newConversation(now),
-    title: cleanTitle(`${title} (branch)`),
+    title: cleanTitle(l10n.t('{title} (branch)', { title })),
     turns: turns.slice(0, at + 1),
   };
 }
@@ -97,7 +100,7 @@ function titleOf({ text, attachments }: UserTurn): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   const what = attachments[0]?.path.split('/').at(-1);
   const full = line.startsWith('/') && what !== undefined ? `${line} ${what}` : line;
-  const title = full === '' ? NEW_TITLE : full;
+  const title = full === '' ? newTitle() : full;
   return shorten(title, TITLE_LENGTH);
 }
 
@@ -106,5 +109,5 @@ export function shorten(text: string, length: number): string {
 }
 
 export function cleanTitle(title: string): string {
-  return shorten(title.replaceAll(/\s+/g, ' ').trim(), MAX_TITLE) || NEW_TITLE;
+  return shorten(title.replaceAll(/\s+/g, ' ').trim(), MAX_TITLE) || newTitle();
 }

@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import type { CompletionResult, EmptyReason } from '../../protocol/completion';
 import { assertNever } from '../../protocol/errors';
 import type { SkipReason } from './trigger';
@@ -45,35 +46,37 @@ export class DecisionLog {
 export function explain(reason: NothingReason, detail = ''): string {
   switch (reason) {
     case 'disabled':
-      return 'Completions are disabled. Run "anllm: Enable Completions".';
+      return l10n.t('Completions are disabled. Run "anllm: Enable Completions".');
     case 'language_disabled':
-      return 'Completions are disabled for this language. Run "anllm: Toggle Completions for This Language".';
+      return l10n.t(
+        'Completions are disabled for this language. Run "anllm: Toggle Completions for This Language".',
+      );
     case 'snoozed':
-      return 'Completions are snoozed. Run "anllm: Snooze Completions" to end it.';
+      return l10n.t('Completions are snoozed. Run "anllm: Snooze Completions" to end it.');
     case 'scheme':
-      return 'Completions are offered in files, untitled documents and notebooks only.';
+      return l10n.t('Completions are offered in files, untitled documents and notebooks only.');
     case 'several_cursors':
-      return 'There is more than one cursor.';
+      return l10n.t('There is more than one cursor.');
     case 'selection':
-      return 'Text is selected.';
+      return l10n.t('Text is selected.');
     case 'inside_word':
-      return 'The cursor is inside a word. Run "anllm: Trigger Completion" to ask anyway.';
+      return l10n.t('The cursor is inside a word. Run "anllm: Trigger Completion" to ask anyway.');
     case 'superseded':
-      return 'Something else was typed, or the cursor moved, before the answer came.';
+      return l10n.t('Something else was typed, or the cursor moved, before the answer came.');
     case 'engine':
-      return `The engine could not answer: ${detail}`;
+      return l10n.t('The engine could not answer: {detail}', { detail });
     case 'model_silent':
-      return 'The model has nothing to add here.';
+      return l10n.t('The model has nothing to add here.');
     case 'repeats_suffix':
-      return 'The model only repeated what stands after the cursor.';
+      return l10n.t('The model only repeated what stands after the cursor.');
     case 'repeats_itself':
-      return 'The model only repeated itself.';
+      return l10n.t('The model only repeated itself.');
     case 'unbalanced':
-      return 'The model began with a bracket that nothing opens.';
+      return l10n.t('The model began with a bracket that nothing opens.');
     case 'cut_off':
-      return 'The line was longer than anllm.completion.maxTokens allows.';
+      return l10n.t('The line was longer than anllm.completion.maxTokens allows.');
     case 'cancelled':
-      return 'The request was cancelled.';
+      return l10n.t('The request was cancelled.');
     default:
       return assertNever(reason);
   }
@@ -89,35 +92,74 @@ export function describe({ path, line, column, outcome, elapsedMs }: Decision): 
 /** The log as Markdown, for a read-only document. */
 export function renderDecisions(decisions: readonly Decision[]): string {
   const [last] = decisions;
-  const head = '# Why no suggestion?\n\n';
-  if (!last) return `${head}No suggestion was asked for yet in this window.\n`;
+  const head = `# ${l10n.t('Why no suggestion?')}\n\n`;
+  if (!last) return `${head}${l10n.t('No suggestion was asked for yet in this window.')}\n`;
   const answer =
     last.outcome.kind === 'shown'
-      ? 'The last time, a suggestion was shown.'
+      ? l10n.t('The last time, a suggestion was shown.')
       : explain(last.outcome.reason, last.outcome.detail);
-  const rows = decisions.map(row).join('\n');
-  return (
-    `${head}${answer}\n\nThe last ${decisions.length} times, newest first:\n\n` +
-    '| Time | Place | Result | Took | Prompt (cached) | Queue + prompt + text |\n' +
-    '|---|---|---|---|---|---|\n' +
-    `${rows}\n`
-  );
+  const rows = decisions.map((decision) => tableLine(row(decision))).join('');
+  const count = decisions.length;
+  const caption =
+    count === 1
+      ? l10n.t('The only time so far:')
+      : l10n.t('The last {count} times, newest first:', { count });
+  const table = `${tableLine(titles())}|---|---|---|---|---|---|\n${rows}`;
+  return `${head}${answer}\n\n${caption}\n\n${table}`;
 }
 
-function row(decision: Decision): string {
+function titles(): string[] {
+  return [
+    l10n.t({ message: 'Time', comment: 'of the day' }),
+    l10n.t({ message: 'Place', comment: 'in a file' }),
+    l10n.t('Result'),
+    l10n.t({ message: 'Took', comment: 'milliseconds' }),
+    l10n.t({ message: 'Prompt (cached)', comment: 'numbers of tokens' }),
+    l10n.t({ message: 'Queue + prompt + text', comment: 'milliseconds spent on each' }),
+  ];
+}
+
+function tableLine(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
+}
+
+function row(decision: Decision): string[] {
   const { outcome, result } = decision;
   const time = new Date(decision.at).toTimeString().slice(0, 8);
-  const place = `${decision.path}:${decision.line}:${decision.column}${decision.invoked ? ' (asked)' : ''}`;
-  const took = `${decision.elapsedMs.toFixed(0)} ms, of which waited ${decision.waitedMs.toFixed(0)}`;
+  const where = `${decision.path}:${decision.line}:${decision.column}`;
+  const place = decision.invoked
+    ? l10n.t({ message: '{0} (asked)', args: [where], comment: 'a place where the user asked' })
+    : where;
+  const took = l10n.t('{elapsed} ms, of which waited {waited}', {
+    elapsed: decision.elapsedMs.toFixed(0),
+    waited: decision.waitedMs.toFixed(0),
+  });
   const prompt = result ? `${result.promptTokens} (${result.cachedTokens})` : '';
-  const parts = result
-    ? [result.timings.queueMs, result.timings.prefillMs, result.timings.decodeMs]
-        .map((ms) => ms.toFixed(0))
-        .join(' + ') + ' ms'
-    : '';
+  const parts = result ? l10n.t('{queue} + {prompt} + {text} ms', timesOf(result)) : '';
   const shown =
-    outcome.kind === 'shown'
-      ? `shown, from the ${outcome.from}: \`${outcome.text.split(/\r?\n/).find(Boolean)?.replaceAll(/[`|]/g, "'") ?? ''}\``
-      : explain(outcome.reason, outcome.detail);
-  return `| ${[time, place, shown, took, prompt, parts].map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+    outcome.kind === 'shown' ? whatWasShown(outcome) : explain(outcome.reason, outcome.detail);
+  return [time, place, shown, took, prompt, parts];
+}
+
+function timesOf({ timings }: CompletionResult): Record<'queue' | 'prompt' | 'text', string> {
+  return {
+    queue: timings.queueMs.toFixed(0),
+    prompt: timings.prefillMs.toFixed(0),
+    text: timings.decodeMs.toFixed(0),
+  };
+}
+
+function whatWasShown({ text, from }: Extract<Outcome, { kind: 'shown' }>): string {
+  const line = text.split(/\r?\n/).find(Boolean) ?? '';
+  const code = `\`${line.replaceAll(/[`|]/g, "'")}\``;
+  switch (from) {
+    case 'engine':
+      return l10n.t('shown, from the engine: {code}', { code });
+    case 'cache':
+      return l10n.t('shown, from the cache: {code}', { code });
+    case 'running':
+      return l10n.t('shown, from the running request: {code}', { code });
+    default:
+      return assertNever(from);
+  }
 }

@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import { ACCEPTED_COMMAND } from '../command_ids';
 import type { Host } from '../host';
@@ -81,7 +82,7 @@ function itemOf(
   });
   const text = (selected?.text ?? '') + offer.text;
   const item = new vscode.InlineCompletionItem(text, new vscode.Range(start, end));
-  item.command = { command: ACCEPTED_COMMAND, title: 'Accepted', arguments: [id] };
+  item.command = { command: ACCEPTED_COMMAND, title: l10n.t('Accepted'), arguments: [id] };
   return item;
 }
 

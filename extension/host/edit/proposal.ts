@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import type * as vscode from 'vscode';
 import type { Snapshots } from '../snapshots';
 import { showDiff } from './diff_tab';
@@ -26,7 +27,7 @@ export class Proposal {
   async show(): Promise<void> {
     const { document, line } = this.passage;
     const name = document.uri.path.split('/').at(-1) ?? '';
-    await showDiff(document.uri, this.uri, `${name} ↔ edit that is written`, line);
+    await showDiff(document.uri, this.uri, l10n.t('{name} ↔ edit that is written', { name }), line);
   }
 
   /** More lines are there. */

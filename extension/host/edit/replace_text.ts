@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 
 /** Writes other text into a range, as one step to undo. Throws where nothing can be written. */
@@ -8,5 +9,6 @@ export async function replaceText(
 ): Promise<void> {
   const change = new vscode.WorkspaceEdit();
   change.replace(document.uri, document.validateRange(range), text);
-  if (!(await vscode.workspace.applyEdit(change))) throw new Error('the file is read-only.');
+  if (!(await vscode.workspace.applyEdit(change)))
+    throw new Error(l10n.t('the file is read-only.'));
 }

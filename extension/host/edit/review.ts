@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import { DisposableStore } from '../lifecycle';
 import { closeDiff, diffsOf } from './diff_tab';
@@ -61,8 +62,9 @@ export class Review {
     const { document, old } = this.edit;
     if (!this.span) {
       throw new Error(
-        'the lines of the edit and those around them were changed together, so it cannot be taken back alone: ' +
-          'use Undo, or the arrows of the diff.',
+        l10n.t(
+          'the lines of the edit and those around them were changed together, so it cannot be taken back alone: use Undo, or the arrows of the diff.',
+        ),
       );
     }
     const range = rangeOf(document, this.span);
@@ -81,7 +83,7 @@ export class Review {
     const hunk = hunks(old, now).find(({ newStart, newEnd }) => {
       return line >= newStart && line < Math.max(newEnd, newStart + 1);
     });
-    if (!hunk) throw new Error('put the cursor into a changed part of the diff first.');
+    if (!hunk) throw new Error(l10n.t('put the cursor into a changed part of the diff first.'));
     const range = new vscode.Range(hunk.newStart, 0, hunk.newEnd, 0);
     await replaceText(document, range, old.slice(hunk.start, hunk.end).join(''));
   }

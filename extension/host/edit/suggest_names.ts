@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import { askOnce } from '../chat/ask_once';
 import { fenced } from '../chat/prompt';
@@ -15,16 +16,19 @@ const INSTRUCTIONS =
 export async function suggestNames({ engine }: Host): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   const range = editor?.document.getWordRangeAtPosition(editor.selection.active);
-  if (!editor || !range) throw new Error('put the cursor on a name first.');
+  if (!editor || !range) throw new Error(l10n.t('put the cursor on a name first.'));
   const { document } = editor;
   const name = document.getText(range);
   const names = await ask(engine, document, range, name);
   if (names === null) return;
-  if (names.length === 0) throw new Error(`the model found no other name for ${name}.`);
-  const chosen = await vscode.window.showQuickPick(names, { title: `Rename ${name} to` });
+  if (names.length === 0)
+    throw new Error(l10n.t('the model found no other name for {name}.', { name }));
+  const chosen = await vscode.window.showQuickPick(names, {
+    title: l10n.t('Rename {name} to', { name }),
+  });
   if (chosen === undefined) return;
   if (document.getText(range) !== name)
-    throw new Error(`${name} is not there any more: ask again.`);
+    throw new Error(l10n.t('{name} is not there any more: ask again.', { name }));
   const change = await vscode.commands.executeCommand<vscode.WorkspaceEdit | undefined>(
     'vscode.executeDocumentRenameProvider',
     document.uri,
@@ -32,7 +36,12 @@ export async function suggestNames({ engine }: Host): Promise<void> {
     chosen,
   );
   if (!change || change.size === 0) {
-    throw new Error(`${document.languageId} has no extension that can rename ${name}.`);
+    throw new Error(
+      l10n.t('{language} has no extension that can rename {name}.', {
+        language: document.languageId,
+        name,
+      }),
+    );
   }
   await vscode.workspace.applyEdit(change);
 }
@@ -49,7 +58,7 @@ async function ask(
   const code = fenced(document.getText(document.validateRange(around)), document.languageId);
   const controller = new AbortController();
   const answer = await askOnce(engine, {
-    title: `anllm: looking for names for ${name}`,
+    title: l10n.t('anllm: looking for names for {name}', { name }),
     messages: [
       { role: 'system', content: INSTRUCTIONS },
       {

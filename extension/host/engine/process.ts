@@ -1,6 +1,7 @@
 /** The engine's process and the connection to it. Loaded when the first engine starts, not at activation. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { dirname } from 'node:path';
+import * as l10n from '@vscode/l10n';
 import {
   CancellationTokenSource,
   createMessageConnection,
@@ -59,7 +60,10 @@ export async function startProcess(
     if (protocolVersion !== PROTOCOL_VERSION) {
       throw new ProtocolError(
         'unavailable',
-        `the engine speaks protocol ${protocolVersion}, the extension ${PROTOCOL_VERSION}: reload the window`,
+        l10n.t(
+          'the engine speaks protocol {engine}, the extension {extension}: reload the window',
+          { engine: protocolVersion, extension: PROTOCOL_VERSION },
+        ),
       );
     }
   } catch (error) {
@@ -90,7 +94,10 @@ class ProcessLink implements EngineLink {
       const timer = setTimeout(
         () =>
           reject(
-            new ProtocolError('unavailable', `the engine did not answer in ${HELLO_WITHIN_MS} ms`),
+            new ProtocolError(
+              'unavailable',
+              l10n.t('the engine did not answer in {ms} ms', { ms: HELLO_WITHIN_MS }),
+            ),
           ),
         HELLO_WITHIN_MS,
       );
@@ -116,7 +123,7 @@ class ProcessLink implements EngineLink {
     if (signal?.aborted) cancel();
     signal?.addEventListener('abort', cancel, { once: true });
     const gone = this.exited.then((how) => {
-      throw new ProtocolError('unavailable', `the engine process ended (${how})`);
+      throw new ProtocolError('unavailable', l10n.t('the engine process ended ({how})', { how }));
     });
     try {
       const answer = call(this.connection, method, params, {
@@ -145,7 +152,9 @@ class ProcessLink implements EngineLink {
 function exitOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
     child.once('error', (error) => resolve(error.message));
-    child.once('exit', (code, signal) => resolve(signal === null ? `exit code ${code}` : signal));
+    child.once('exit', (code, signal) =>
+      resolve(signal === null ? l10n.t('exit code {code}', { code: String(code) }) : signal),
+    );
   });
 }
 

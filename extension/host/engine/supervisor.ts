@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import type { ChatRequest, ChatResult } from '../../protocol/chat';
 import type { CompletionRequest, CompletionResult } from '../../protocol/completion';
 import type { ClearedCache, EngineStatus, EngineSummary, LogEntry } from '../../protocol/engine';
@@ -149,14 +150,14 @@ export class EngineSupervisor {
   }
 
   private async ensure(): Promise<EngineLink> {
-    if (this.closed) throw new ProtocolError('unavailable', 'the window is closing');
+    if (this.closed) throw new ProtocolError('unavailable', l10n.t('the window is closing'));
     if (this.link) return this.link;
     const waitMs = this.backoff.wait(this.now());
     if (!this.starting && waitMs > 0) {
       const seconds = (waitMs / 1000).toFixed(1);
       throw new ProtocolError(
         'unavailable',
-        `the engine crashed; it can start again in ${seconds} s`,
+        l10n.t('the engine crashed; it can start again in {seconds} s', { seconds }),
       );
     }
     this.starting ??= this.start();
@@ -171,7 +172,7 @@ export class EngineSupervisor {
       const link = await this.options.start(this.events(generation));
       if (generation !== this.generation) {
         void link.stop();
-        throw new ProtocolError('unavailable', 'the engine was stopped while it started');
+        throw new ProtocolError('unavailable', l10n.t('the engine was stopped while it started'));
       }
       this.link = link;
       this.options.log({ level: 'info', message: `engine process ${link.pid} started` });
@@ -190,7 +191,8 @@ export class EngineSupervisor {
       onStatus: (status) => current() && this.set(status),
       onChatStatus: (status) => current() && this.setChat(status),
       onLog: this.options.log,
-      onExit: (how) => current() && this.crashed(`the engine process ended (${how})`),
+      onExit: (how) =>
+        current() && this.crashed(l10n.t('the engine process ended ({how})', { how })),
     };
   }
 

@@ -1,4 +1,5 @@
 /** Messages of VS Code's language model API in the words of our protocol. Told apart by shape, so that no class is needed. */
+import * as l10n from '@vscode/l10n';
 import type { ChatMessage, ToolCall, ToolDefinition } from '../../protocol/chat';
 import { ProtocolError } from '../../protocol/errors';
 
@@ -120,7 +121,7 @@ function dataText(mimeType: unknown, data: unknown, picture: () => string): stri
 function refusePicture(): never {
   throw new ProtocolError(
     'unsupported',
-    'the chat model reads no pictures: remove them and ask again',
+    l10n.t('the chat model reads no pictures: remove them and ask again'),
   );
 }
 

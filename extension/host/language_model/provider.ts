@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import { MODEL_SAMPLING, type ChatPart, type ChatRequest } from '../../protocol/chat';
 import type { Configuration } from '../configuration';
@@ -64,7 +65,8 @@ export class ModelProvider implements vscode.LanguageModelChatProvider, Disposab
         name: title,
         family: 'anllm',
         version: '1',
-        detail: remote === null ? 'on this computer' : `on ${remote.url}`,
+        detail:
+          remote === null ? l10n.t('on this computer') : l10n.t('on {url}', { url: remote.url }),
         tooltip: model,
         maxInputTokens: context - maxOutputTokens,
         maxOutputTokens,

@@ -1,8 +1,14 @@
 /** Well-known public models that this engine runs, to recommend from. Facts are from the models' own cards and files. */
 
+import * as l10n from '@vscode/l10n';
+
 export const TASKS = ['completion', 'chat'] as const;
 /** completion: knows fill-in-the-middle; chat: follows instructions. */
 export type Task = (typeof TASKS)[number];
+
+export function taskTitle(task: Task): string {
+  return task === 'completion' ? l10n.t('completion') : l10n.t('chat');
+}
 
 /** Where a model is, in one format. */
 export interface Source {
@@ -31,7 +37,7 @@ export interface CatalogueModel {
   /** Larger is better at code, among those of a task; our judgement, from the cards' benchmarks. */
   readonly rank: number;
   /** What is special, in a few words. */
-  readonly strength: string;
+  readonly strength: () => string;
   /** MLX, which Apple's GPU computes, and GGUF. */
   readonly mlx: Source | null;
   readonly gguf: Source | null;
@@ -64,7 +70,7 @@ export const CATALOGUE: readonly CatalogueModel[] = [
     activeParameters: 0.49,
     cache: { layers: 24, heads: 2, columns: 64 },
     rank: 1,
-    strength: 'quick on any computer',
+    strength: () => l10n.t('quick on any computer'),
     mlx: null,
     gguf: gguf('ggml-org/Qwen2.5-Coder-0.5B-Q8_0-GGUF', 'qwen2.5-coder-0.5b-q8_0.gguf', 0.53),
   },
@@ -76,7 +82,7 @@ export const CATALOGUE: readonly CatalogueModel[] = [
     activeParameters: 1.54,
     cache: { layers: 28, heads: 2, columns: 128 },
     rank: 2,
-    strength: 'knows common libraries',
+    strength: () => l10n.t('knows common libraries'),
     mlx: folder('mlx-community/Qwen2.5-Coder-1.5B-4bit', 0.88),
     gguf: gguf('ggml-org/Qwen2.5-Coder-1.5B-Q8_0-GGUF', 'qwen2.5-coder-1.5b-q8_0.gguf', 1.65),
   },
@@ -90,7 +96,7 @@ export const CATALOGUE: readonly CatalogueModel[] = [
     license: 'Other: Qwen Research',
     nonCommercial: true,
     rank: 3,
-    strength: 'between the 1.5B and the 7B',
+    strength: () => l10n.t('between the 1.5B and the 7B'),
     mlx: folder('mlx-community/Qwen2.5-Coder-3B-4bit', 1.75),
     gguf: gguf('ggml-org/Qwen2.5-Coder-3B-Q8_0-GGUF', 'qwen2.5-coder-3b-q8_0.gguf', 3.29),
   },
@@ -102,7 +108,7 @@ export const CATALOGUE: readonly CatalogueModel[] = [
     activeParameters: 7.61,
     cache: { layers: 28, heads: 4, columns: 128 },
     rank: 4,
-    strength: 'completes whole functions well',
+    strength: () => l10n.t('completes whole functions well'),
     mlx: folder('mlx-community/Qwen2.5-Coder-7B-4bit', 4.3),
     gguf: gguf('ggml-org/Qwen2.5-Coder-7B-Q8_0-GGUF', 'qwen2.5-coder-7b-q8_0.gguf', 8.1),
   },
@@ -114,7 +120,7 @@ export const CATALOGUE: readonly CatalogueModel[] = [
     activeParameters: 14.7,
     cache: { layers: 48, heads: 8, columns: 128 },
     rank: 5,
-    strength: 'the best that is quick enough on large Macs',
+    strength: () => l10n.t('the best that is quick enough on large Macs'),
     mlx: folder('mlx-community/Qwen2.5-Coder-14B-4bit', 8.3),
     gguf: null,
   },
@@ -127,7 +133,7 @@ export const CATALOGUE: readonly CatalogueModel[] = [
     activeParameters: 3.3,
     cache: { layers: 48, heads: 4, columns: 128 },
     rank: 9,
-    strength: 'made for agents and tools; one model for chat and completion',
+    strength: () => l10n.t('made for agents and tools; one model for chat and completion'),
     mlx: folder('mlx-community/Qwen3-Coder-30B-A3B-Instruct-4bit', 17.2),
     gguf: gguf(
       'unsloth/Qwen3-Coder-30B-A3B-Instruct-GGUF',
@@ -143,7 +149,7 @@ export const CATALOGUE: readonly CatalogueModel[] = [
     activeParameters: 1.72,
     cache: { layers: 28, heads: 8, columns: 128 },
     rank: 1,
-    strength: 'the smallest that answers usefully',
+    strength: () => l10n.t('the smallest that answers usefully'),
     mlx: folder('mlx-community/Qwen3-1.7B-4bit', 0.97),
     gguf: gguf('Qwen/Qwen3-1.7B-GGUF', 'Qwen3-1.7B-Q8_0.gguf', 1.83),
   },
@@ -155,7 +161,7 @@ export const CATALOGUE: readonly CatalogueModel[] = [
     activeParameters: 2.53,
     cache: { layers: 40, heads: 8, columns: 64 },
     rank: 1.5,
-    strength: 'short answers, knows tools',
+    strength: () => l10n.t('short answers, knows tools'),
     mlx: folder('mlx-community/granite-3.3-2b-instruct-4bit', 1.43),
     gguf: gguf(
       'ibm-granite/granite-3.3-2b-instruct-GGUF',
@@ -171,7 +177,7 @@ export const CATALOGUE: readonly CatalogueModel[] = [
     activeParameters: 3.08,
     cache: { layers: 36, heads: 4, columns: 128 },
     rank: 2,
-    strength: 'open training data, thinks when asked to',
+    strength: () => l10n.t('open training data, thinks when asked to'),
     mlx: folder('mlx-community/SmolLM3-3B-4bit', 1.75),
     gguf: null,
   },
@@ -184,7 +190,7 @@ export const CATALOGUE: readonly CatalogueModel[] = [
     cache: { layers: 34, heads: 4, columns: 256 },
     license: 'Other: Gemma',
     rank: 2.5,
-    strength: 'writes well in many languages',
+    strength: () => l10n.t('writes well in many languages'),
     mlx: null,
     gguf: gguf('ggml-org/gemma-3-4b-it-GGUF', 'gemma-3-4b-it-Q4_K_M.gguf', 2.49),
   },
@@ -196,7 +202,7 @@ export const CATALOGUE: readonly CatalogueModel[] = [
     activeParameters: 4.02,
     cache: { layers: 36, heads: 8, columns: 128 },
     rank: 3,
-    strength: 'good at code for its size, knows tools',
+    strength: () => l10n.t('good at code for its size, knows tools'),
     mlx: folder('mlx-community/Qwen3-4B-Instruct-2507-4bit', 2.26),
     gguf: gguf('Qwen/Qwen3-4B-GGUF', 'Qwen3-4B-Q4_K_M.gguf', 2.5),
   },
@@ -208,7 +214,7 @@ export const CATALOGUE: readonly CatalogueModel[] = [
     activeParameters: 7.61,
     cache: { layers: 28, heads: 4, columns: 128 },
     rank: 4,
-    strength: 'answers at once, without thoughts',
+    strength: () => l10n.t('answers at once, without thoughts'),
     mlx: folder('mlx-community/Qwen2.5-Coder-7B-Instruct-4bit', 4.3),
     gguf: gguf(
       'Qwen/Qwen2.5-Coder-7B-Instruct-GGUF',
@@ -224,7 +230,7 @@ export const CATALOGUE: readonly CatalogueModel[] = [
     activeParameters: 8.17,
     cache: { layers: 40, heads: 8, columns: 128 },
     rank: 3.5,
-    strength: 'short answers, knows tools',
+    strength: () => l10n.t('short answers, knows tools'),
     mlx: folder('mlx-community/granite-3.3-8b-instruct-4bit', 4.6),
     gguf: gguf(
       'ibm-granite/granite-3.3-8b-instruct-GGUF',
@@ -240,7 +246,7 @@ export const CATALOGUE: readonly CatalogueModel[] = [
     activeParameters: 8.19,
     cache: { layers: 36, heads: 8, columns: 128 },
     rank: 5,
-    strength: 'thinks before it answers, knows tools',
+    strength: () => l10n.t('thinks before it answers, knows tools'),
     mlx: folder('mlx-community/Qwen3-8B-4bit', 4.61),
     gguf: gguf('Qwen/Qwen3-8B-GGUF', 'Qwen3-8B-Q4_K_M.gguf', 5.03),
   },
@@ -252,7 +258,7 @@ export const CATALOGUE: readonly CatalogueModel[] = [
     activeParameters: 14.8,
     cache: { layers: 40, heads: 8, columns: 128 },
     rank: 6,
-    strength: 'thinks before it answers, knows tools',
+    strength: () => l10n.t('thinks before it answers, knows tools'),
     mlx: folder('mlx-community/Qwen3-14B-4bit', 8.31),
     gguf: gguf('Qwen/Qwen3-14B-GGUF', 'Qwen3-14B-Q4_K_M.gguf', 9),
   },
@@ -264,7 +270,7 @@ export const CATALOGUE: readonly CatalogueModel[] = [
     activeParameters: 3.6,
     cache: { layers: 24, heads: 8, columns: 64 },
     rank: 7,
-    strength: 'quick for its size, thinks, knows tools',
+    strength: () => l10n.t('quick for its size, thinks, knows tools'),
     mlx: null,
     gguf: gguf('ggml-org/gpt-oss-20b-GGUF', 'gpt-oss-20b-mxfp4.gguf', 12.1),
   },
@@ -276,7 +282,7 @@ export const CATALOGUE: readonly CatalogueModel[] = [
     activeParameters: 23.6,
     cache: { layers: 40, heads: 8, columns: 128 },
     rank: 7.5,
-    strength: 'made for agents that edit code',
+    strength: () => l10n.t('made for agents that edit code'),
     mlx: folder('mlx-community/Devstral-Small-2507-4bit', 13.3),
     gguf: gguf('mistralai/Devstral-Small-2507_gguf', 'Devstral-Small-2507-Q4_K_M.gguf', 14.33),
   },
@@ -288,7 +294,7 @@ export const CATALOGUE: readonly CatalogueModel[] = [
     activeParameters: 3.3,
     cache: { layers: 48, heads: 4, columns: 128 },
     rank: 8,
-    strength: 'quick for its size, thinks, knows tools',
+    strength: () => l10n.t('quick for its size, thinks, knows tools'),
     mlx: folder('mlx-community/Qwen3-30B-A3B-4bit', 17.2),
     gguf: gguf('Qwen/Qwen3-30B-A3B-GGUF', 'Qwen3-30B-A3B-Q4_K_M.gguf', 18.56),
   },
@@ -300,7 +306,7 @@ export const CATALOGUE: readonly CatalogueModel[] = [
     activeParameters: 32.8,
     cache: { layers: 64, heads: 8, columns: 128 },
     rank: 8.5,
-    strength: 'the best answers for a patient reader',
+    strength: () => l10n.t('the best answers for a patient reader'),
     mlx: folder('mlx-community/Qwen3-32B-4bit', 18.4),
     gguf: gguf('Qwen/Qwen3-32B-GGUF', 'Qwen3-32B-Q4_K_M.gguf', 19.76),
   },

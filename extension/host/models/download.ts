@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open, rename, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import * as l10n from '@vscode/l10n';
 import { causeOf, problemOf, statusProblem } from './problems';
 import type { Hub, RemoteFile, RemoteRevision } from './repository';
 import { showBytes, sizeOf } from './sizes';
@@ -118,7 +119,9 @@ async function fetchInto(
   const isPage = response.headers.get('content-type')?.startsWith('text/html') === true;
   if (isPage || response.body === null) {
     throw new Error(
-      `${file.path}: the server sent a web page in place of the file: is there a proxy?`,
+      l10n.t('{path}: the server sent a web page in place of the file: is there a proxy?', {
+        path: file.path,
+      }),
     );
   }
   const handle = await open(part, isRest ? 'a' : 'w');
@@ -127,7 +130,12 @@ async function fetchInto(
     for await (const chunk of response.body) {
       bytes += chunk.byteLength;
       if (bytes > file.sizeBytes) {
-        throw new Error(`${file.path}: more than its ${file.sizeBytes} bytes came`);
+        throw new Error(
+          l10n.t('{path}: more than its {bytes} bytes came', {
+            path: file.path,
+            bytes: file.sizeBytes,
+          }),
+        );
       }
       await handle.writeFile(chunk);
       onBytes(bytes);
@@ -135,7 +143,10 @@ async function fetchInto(
     await handle.sync();
     if (bytes < file.sizeBytes) {
       throw new BrokenConnection(
-        `the connection broke off after ${bytes} of ${file.sizeBytes} bytes`,
+        l10n.t('the connection broke off after {bytes} of {total} bytes', {
+          bytes,
+          total: file.sizeBytes,
+        }),
       );
     }
   } catch (error) {
@@ -149,10 +160,14 @@ async function fetchInto(
 function asFailure(error: unknown, file: RemoteFile): unknown {
   const code = (error as NodeJS.ErrnoException).code ?? '';
   if (code === 'ENOSPC') {
-    return new Error(`${file.path}: the disk is full; free some space and download again`);
+    return new Error(
+      l10n.t('{path}: the disk is full; free some space and download again', { path: file.path }),
+    );
   }
   const isOfStream = error instanceof TypeError || /^(ECONN|UND_ERR|EPIPE|ETIMEDOUT)/.test(code);
-  return isOfStream ? new BrokenConnection(`the connection broke off (${causeOf(error)})`) : error;
+  return isOfStream
+    ? new BrokenConnection(l10n.t('the connection broke off ({cause})', { cause: causeOf(error) }))
+    : error;
 }
 
 async function assertChecksum(part: string, { path, sha256 }: RemoteFile): Promise<void> {
@@ -162,7 +177,13 @@ async function assertChecksum(part: string, { path, sha256 }: RemoteFile): Promi
   const found = hash.digest('hex');
   if (found === sha256) return;
   await rm(part);
-  throw new Error(`${path}: its checksum is ${found}, expected ${sha256}; download it again`);
+  throw new Error(
+    l10n.t('{path}: its checksum is {found}, expected {expected}; download it again', {
+      path,
+      found,
+      expected: sha256,
+    }),
+  );
 }
 
 async function assertRoom(
@@ -173,7 +194,11 @@ async function assertRoom(
   const free = await freeBytes(folder);
   if (bytes + SPARE_BYTES <= free) return;
   throw new Error(
-    `the download needs ${showBytes(bytes)}, and ${showBytes(free)} are free: make room in ${folder}`,
+    l10n.t('the download needs {bytes}, and {free} are free: make room in {folder}', {
+      bytes: showBytes(bytes),
+      free: showBytes(free),
+      folder,
+    }),
   );
 }
 

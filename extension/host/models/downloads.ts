@@ -1,5 +1,6 @@
 import { open, readFile, rm, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import * as l10n from '@vscode/l10n';
 import { Emitter } from '../lifecycle';
 import { download, type DownloadOptions, type Progress } from './download';
 import type { Hub } from './repository';
@@ -58,7 +59,8 @@ export class Downloads {
   /** @returns the path of the model; null when it was paused. Rejects with what happened and what to do. */
   async run(plan: Plan, onProgress: (running: Running) => void): Promise<string | null> {
     const { store, openHub, limits } = this.options;
-    if (this.isRunning(plan)) throw new Error(`${plan.name} is being downloaded already`);
+    if (this.isRunning(plan))
+      throw new Error(l10n.t('{name} is being downloaded already', { name: plan.name }));
     const active: Active = {
       plan,
       controller: new AbortController(),
@@ -72,7 +74,7 @@ export class Downloads {
         await store.begin(plan);
         this.changed.fire();
         await download({
-          hub: await openHub(`download of ${plan.name}`),
+          hub: await openHub(l10n.t('download of {name}', { name: plan.name })),
           model: plan,
           files: plan.files,
           folder: store.folderOf(plan.name),
@@ -113,9 +115,9 @@ async function locked<T>(file: string, work: () => Promise<T>): Promise<T> {
   if (!(await take(file))) {
     const owner = Number(await readFile(file, 'utf8').catch(() => ''));
     if (owner !== process.pid && isAlive(owner))
-      throw new Error('another window is downloading this model');
+      throw new Error(l10n.t('another window is downloading this model'));
     await rm(file, { force: true });
-    if (!(await take(file))) throw new Error('another window is downloading this model');
+    if (!(await take(file))) throw new Error(l10n.t('another window is downloading this model'));
   }
   try {
     return await work();

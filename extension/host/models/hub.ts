@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import type * as vscode from 'vscode';
 import type { Configuration } from '../configuration';
 import type { NetworkLog } from './network_log';
@@ -29,7 +30,9 @@ export class HubAccess {
     if (token === '') return this.secrets.delete(tokenKey(url));
     if (!keepsSecrets(url)) {
       throw new Error(
-        `${url} is not encrypted, so that a token would be read on its way: use https`,
+        l10n.t('{url} is not encrypted, so that a token would be read on its way: use https', {
+          url,
+        }),
       );
     }
     await this.secrets.store(tokenKey(url), token);

@@ -1,4 +1,5 @@
 import * as os from 'node:os';
+import * as l10n from '@vscode/l10n';
 
 /** What of a computer decides which models it runs well. */
 export interface Machine {
@@ -44,7 +45,7 @@ export function describeMachine(
 ): Machine {
   const hasMetal = platform === 'darwin' && arch === 'arm64';
   const name = cpu.replaceAll(/\((R|TM)\)/gi, '').replace(/\s+(CPU )?@.*$/, '');
-  const memory = `${Math.round(memoryBytes / GIB)} GB`;
+  const memory = l10n.t('{size} GB', { size: Math.round(memoryBytes / GIB) });
   return {
     label: [name.replaceAll(/\s+/g, ' ').trim(), memory].filter(Boolean).join(', '),
     memoryBytes,

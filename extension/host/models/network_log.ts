@@ -1,5 +1,6 @@
 import { appendFile, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import * as l10n from '@vscode/l10n';
 
 /** One request over the network. */
 export interface NetworkEntry {
@@ -46,16 +47,16 @@ export class NetworkLog {
       try {
         response = await send(input, init);
       } catch (error) {
-        await record(`no answer (${nameOf(error)})`, 0);
+        await record(l10n.t('no answer ({cause})', { cause: nameOf(error) }), 0);
         throw error;
       }
-      const status = `HTTP ${response.status}${redirect(url, response.url)}`;
+      const status = statusLine(response.status, url, response.url);
       if (response.body === null) {
         await record(status, 0);
         return response;
       }
       return counted(response, response.body, (bytes, isWhole) =>
-        record(isWhole ? status : `${status}, broken off`, bytes),
+        record(isWhole ? status : l10n.t('{status}, broken off', { status }), bytes),
       );
     };
   }
@@ -109,10 +110,11 @@ function counted(
 }
 
 /** Hubs send large files from another host. */
-function redirect({ host }: URL, final: string): string {
-  if (final === '') return '';
-  const other = new URL(final).host;
-  return other === host ? '' : `, from ${other}`;
+function statusLine(status: number, { host }: URL, final: string): string {
+  const other = final === '' ? host : new URL(final).host;
+  return other === host
+    ? `HTTP ${status}`
+    : l10n.t('HTTP {status}, from {other}', { status, other });
 }
 
 function nameOf(error: unknown): string {

@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import type { NetworkEntry } from './network_log';
 import { showBytes } from './sizes';
 
@@ -14,45 +15,55 @@ export interface NetworkFacts {
 /** A page in Markdown that says what was ever sent where. */
 export function renderNetwork({ entries, hubUrl, remoteUrl, serverUrl }: NetworkFacts): string {
   return [
-    '# Network activity of anllm',
+    `# ${l10n.t('Network activity of anllm')}`,
     '',
-    '**What you type, open or ask** ' +
-      (remoteUrl === null
-        ? 'is sent nowhere: models run on this computer.'
-        : `is sent to ${code(remoteUrl)}, because \`anllm.remote.url\` names it. Empty that setting to keep it on this computer.`),
+    remoteUrl === null
+      ? l10n.t('**What you type, open or ask** is sent nowhere: models run on this computer.')
+      : l10n.t(
+          '**What you type, open or ask** is sent to {url}, because `anllm.remote.url` names it. Empty that setting to keep it on this computer.',
+          { url: code(remoteUrl) },
+        ),
     '',
-    '**Telemetry**: none. No usage data, no crash reports, no update checks.',
+    l10n.t('**Telemetry**: none. No usage data, no crash reports, no update checks.'),
     '',
-    `**Models** come from ${code(hubUrl)} (\`anllm.models.hubUrl\`), only when you search or download. ` +
-      'Sent are the words of a search or the name of a model, and the token of the hub when you set one.',
+    l10n.t(
+      '**Models** come from {url} (`anllm.models.hubUrl`), only when you search or download. Sent are the words of a search or the name of a model, and the token of the hub when you set one.',
+      { url: code(hubUrl) },
+    ),
     '',
-    '**Server**: ' +
-      (serverUrl === null
-        ? 'off; nothing listens on this computer.'
-        : `listens on ${code(serverUrl)} for programs of this computer that have its token.`),
+    serverUrl === null
+      ? l10n.t('**Server**: off; nothing listens on this computer.')
+      : l10n.t('**Server**: listens on {url} for programs of this computer that have its token.', {
+          url: code(serverUrl),
+        }),
     '',
-    '## Requests',
+    `## ${l10n.t('Requests')}`,
     '',
     ...table(entries),
     '',
   ].join('\n');
 }
 
-const HEAD = ['When', 'Host', 'What for', 'Result', 'Received'];
-
 /** Newest first, in columns that stand under each other, since the page is read as text. */
 function table(entries: readonly NetworkEntry[]): string[] {
-  if (entries.length === 0) return ['None, since anllm was installed.'];
+  if (entries.length === 0) return [l10n.t('None, since anllm was installed.')];
   const rows = [...entries].reverse().map(({ time, host, purpose, result, receivedBytes }) => {
     const shown = `${time.slice(0, 10)} ${time.slice(11, 19)} UTC`;
     return [shown, host, purpose, result, showBytes(receivedBytes)].map(cell);
   });
-  const widths = HEAD.map((head, column) =>
+  const titles = [
+    l10n.t('When'),
+    l10n.t({ message: 'Host', comment: 'of the internet' }),
+    l10n.t('What for'),
+    l10n.t('Result'),
+    l10n.t('Received'),
+  ];
+  const widths = titles.map((head, column) =>
     Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)),
   );
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((text, column) => text.padEnd(widths[column] ?? 0)).join(' | ')} |`;
-  return [line(HEAD), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)];
+  return [line(titles), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)];
 }
 
 /** Names come from a hub: no text of theirs becomes a link, a picture or a column. */

@@ -1,11 +1,13 @@
 /** The questions before a download: which model, and what of it. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
+import { taskTitle } from './catalogue';
 import { modelBudget, thisMachine } from './machine';
 import type { ModelLibrary } from './library';
 import type { Recommendation } from './recommend';
 import { isRepositoryName, type RemoteModel, type Variant } from './repository';
 import { searchModels, type SearchHit } from './search';
-import { showBytes } from './sizes';
+import { showBytes, showProgress } from './sizes';
 import type { Unfinished } from './store';
 import { gist, suggested } from './quantization';
 
@@ -20,8 +22,12 @@ type Item = vscode.QuickPickItem & { readonly wish?: Wish };
 /** What is typed goes nowhere before it is accepted. */
 export async function askWish(library: ModelLibrary): Promise<Wish | undefined> {
   const pick = vscode.window.createQuickPick<Item>();
-  pick.title = `Download a model for this computer: ${thisMachine().label}`;
-  pick.placeholder = `Search ${library.hub.host}, or give a name such as Qwen/Qwen3-4B-GGUF`;
+  pick.title = l10n.t('Download a model for this computer: {computer}', {
+    computer: thisMachine().label,
+  });
+  pick.placeholder = l10n.t('Search {host}, or give a name such as Qwen/Qwen3-4B-GGUF', {
+    host: library.hub.host,
+  });
   pick.ignoreFocusOut = true;
   pick.matchOnDescription = true;
   const offers = await offersOf(library);
@@ -53,8 +59,8 @@ async function offersOf(library: ModelLibrary): Promise<Item[]> {
   );
   const recommended = library.recommended(await library.list());
   return [
-    ...section('Paused', unfinished.map(resumeItem)),
-    ...section('Recommended', recommended.map(offerItem)),
+    ...section(l10n.t('Paused'), unfinished.map(resumeItem)),
+    ...section(l10n.t('Recommended'), recommended.map(offerItem)),
   ];
 }
 
@@ -65,8 +71,8 @@ function section(label: string, items: readonly Item[]): Item[] {
 function resumeItem(unfinished: Unfinished): Item {
   const { plan, doneBytes, totalBytes } = unfinished;
   return {
-    label: `$(debug-continue) Go on with ${plan.name}`,
-    description: `${plan.label}, ${showBytes(doneBytes)} of ${showBytes(totalBytes)}`,
+    label: `$(debug-continue) ${l10n.t('Go on with {name}', { name: plan.name })}`,
+    description: `${plan.label}, ${showProgress(doneBytes, totalBytes)}`,
     wish: { kind: 'resume', unfinished },
   };
 }
@@ -75,7 +81,14 @@ function offerItem(recommendation: Recommendation): Item {
   const { task, model, source, memoryBytes, isBest, reason } = recommendation;
   return {
     label: `$(${isBest ? 'star-full' : 'star-empty'}) ${model.name}`,
-    description: `${task} · ${showBytes(source.sizeBytes)}, ${showBytes(memoryBytes)} in memory · ${model.license}`,
+    description: [
+      taskTitle(task),
+      l10n.t('{size}, {memory} in memory', {
+        size: showBytes(source.sizeBytes),
+        memory: showBytes(memoryBytes),
+      }),
+      model.license,
+    ].join(' · '),
     detail: reason,
     wish: { kind: 'recommended', recommendation },
   };
@@ -86,7 +99,7 @@ function typedItem(typed: string, host: string): Item {
   return isRepositoryName(name)
     ? { label: `$(repo) ${name}`, alwaysShow: true, wish: { kind: 'repository', name } }
     : {
-        label: `$(search) Search ${host} for “${typed}”`,
+        label: `$(search) ${l10n.t('Search {host} for “{words}”', { host, words: typed })}`,
         alwaysShow: true,
         wish: { kind: 'search', words: typed },
       };
@@ -97,9 +110,11 @@ function nameIn(text: string): string {
   return /^https?:\/\/[^/]+\/([^/]+\/[^/?#]+)/.exec(text)?.[1] ?? text;
 }
 
-/** `490 million`, `7.6 billion` */
-function showCount(count: number): string {
-  return count < 1e9 ? `${Math.round(count / 1e6)} million` : `${(count / 1e9).toFixed(1)} billion`;
+/** `490 million parameters` */
+function showParameters(count: number): string {
+  return count < 1e9
+    ? l10n.t('{count} million parameters', { count: Math.round(count / 1e6) })
+    : l10n.t('{count} billion parameters', { count: (count / 1e9).toFixed(1) });
 }
 
 /** @returns the name of a repository */
@@ -107,28 +122,53 @@ export async function askHit(words: string, library: ModelLibrary): Promise<stri
   const { hits, leftOut } = await vscode.window.withProgress(
     {
       location: vscode.ProgressLocation.Notification,
-      title: `anllm: searching ${library.hub.host} for “${words}”`,
+      title: l10n.t('anllm: searching {host} for “{words}”', { host: library.hub.host, words }),
     },
     async () => {
       const families = await library.engine.families();
-      return searchModels(words, await library.hub.open(`search for “${words}”`), families);
+      return searchModels(
+        words,
+        await library.hub.open(l10n.t('search for “{words}”', { words })),
+        families,
+      );
     },
   );
-  const others = leftOut === 0 ? '' : `; ${leftOut} that this engine does not run are left out`;
-  if (hits.length === 0) throw new Error(`nothing to run was found for “${words}”${others}`);
+  if (hits.length === 0) throw new Error(nothingFound(words, leftOut));
   const choice = await vscode.window.showQuickPick(hits.map(hitItem), {
-    title: `${hits.length} models for “${words}”${others}`,
+    title: foundTitle(words, hits.length, leftOut),
     ignoreFocusOut: true,
     matchOnDescription: true,
   });
   return choice?.name;
 }
 
+function nothingFound(words: string, leftOut: number): string {
+  return leftOut === 0
+    ? l10n.t('nothing was found for “{words}”', { words })
+    : l10n.t(
+        'nothing to run was found for “{words}”; models that this engine does not run are left out: {leftOut}',
+        { words, leftOut },
+      );
+}
+
+function foundTitle(words: string, count: number, leftOut: number): string {
+  return leftOut === 0
+    ? l10n.t('Models for “{words}”: {count}', { words, count })
+    : l10n.t(
+        'Models for “{words}”: {count}; left out, since this engine does not run them: {leftOut}',
+        {
+          words,
+          count,
+          leftOut,
+        },
+      );
+}
+
 function hitItem(hit: SearchHit): vscode.QuickPickItem & { readonly name: string } {
   const { name, license, isGated, downloads, format, sizeBytes, parameters } = hit;
   const size = [
     format,
-    parameters === null ? '' : `${showCount(parameters)} parameters`,
+    parameters === null ? '' : showParameters(parameters),
     sizeBytes === null ? '' : showBytes(sizeBytes),
   ];
   return {
@@ -136,9 +176,9 @@ function hitItem(hit: SearchHit): vscode.QuickPickItem & { readonly name: string
     label: `${isGated ? '$(lock)' : '$(repo)'} ${name}`,
     description: size.filter(Boolean).join(' · '),
     detail: [
-      `Licence: ${license}`,
-      `${downloads.toLocaleString('en')} downloads`,
-      isGated ? 'gated: wants a token and your consent on its page' : '',
+      l10n.t('Licence: {license}', { license }),
+      l10n.t('{count} downloads', { count: downloads.toLocaleString('en') }),
+      isGated ? l10n.t('gated: wants a token and your consent on its page') : '',
     ]
       .filter(Boolean)
       .join(' · '),
@@ -154,8 +194,8 @@ export async function askVariant(
   const choice = await vscode.window.showQuickPick(
     variants.map((variant) => variantItem(variant, variant === best, budget)),
     {
-      title: `${model.name}: what to download`,
-      placeHolder: `Licence: ${model.license}`,
+      title: l10n.t('{name}: what to download', { name: model.name }),
+      placeHolder: l10n.t('Licence: {license}', { license: model.license }),
       ignoreFocusOut: true,
       matchOnDescription: true,
     },
@@ -172,7 +212,7 @@ function variantItem(
   const icon = isBest ? '$(star-full) ' : fits ? '' : '$(warning) ';
   const notes = [
     gist(variant.label),
-    fits ? '' : 'more than models should take of this computer’s memory',
+    fits ? '' : l10n.t('more than models should take of this computer’s memory'),
   ];
   return {
     label: `${icon}${variant.label}`,

@@ -1,21 +1,24 @@
 /** What the names of GGUF files say of how much the weights were rounded. */
+import * as l10n from '@vscode/l10n';
 import type { Variant } from './repository';
 
-/** By bits of a weight, about. */
-const GISTS: readonly (readonly [RegExp, number, string])[] = [
-  [/\b(BF16|F16|F32)\b/i, 16, 'not rounded'],
-  [/\bQ8_0\b/i, 8, 'as good as the original'],
-  [/\bQ6_K/i, 6, 'hardly worse than the original'],
-  [/\bQ5_/i, 5, 'a little worse than the original'],
-  [/\bMXFP4\b/i, 4, 'as its makers trained it'],
-  [/\b(IQ4_|Q4_)/i, 4, 'the usual balance of size and quality'],
-  [/\b(IQ3_|Q3_)/i, 3, 'clearly worse than the original'],
-  [/\b(IQ2_|Q2_|IQ1_|TQ)/i, 2, 'much worse than the original'],
+/** Pattern of names, bits of a weight, about, and what that does. */
+type Gist = readonly [RegExp, number, () => string];
+
+const GISTS: readonly Gist[] = [
+  [/\b(BF16|F16|F32)\b/i, 16, () => l10n.t('not rounded')],
+  [/\bQ8_0\b/i, 8, () => l10n.t('as good as the original')],
+  [/\bQ6_K/i, 6, () => l10n.t('hardly worse than the original')],
+  [/\bQ5_/i, 5, () => l10n.t('a little worse than the original')],
+  [/\bMXFP4\b/i, 4, () => l10n.t('as its makers trained it')],
+  [/\b(IQ4_|Q4_)/i, 4, () => l10n.t('the usual balance of size and quality')],
+  [/\b(IQ3_|Q3_)/i, 3, () => l10n.t('clearly worse than the original')],
+  [/\b(IQ2_|Q2_|IQ1_|TQ)/i, 2, () => l10n.t('much worse than the original')],
 ];
 
 /** In a few words; '' when the name does not say. */
 export function gist(label: string): string {
-  return row(label)?.[2] ?? '';
+  return row(label)?.[2]() ?? '';
 }
 
 /** What to take when in doubt: of those that fit, the one with about four bits, else with more, else the largest with less. */
@@ -34,7 +37,7 @@ function penalty({ label }: Variant): number {
   return (bits >= 4 ? bits - 4 : 20 - bits) + usual;
 }
 
-function row(label: string): readonly [RegExp, number, string] | undefined {
+function row(label: string): Gist | undefined {
   // `_` is a letter to \b, and names separate with it or with a dot.
   const words = label.replaceAll(/[-.]/g, ' ');
   return GISTS.find(([pattern]) => pattern.test(words));

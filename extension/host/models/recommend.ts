@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import { TASKS, type CatalogueModel, type Source, type Task } from './catalogue';
 import { modelBudget, type Machine } from './machine';
 
@@ -91,12 +92,24 @@ function tokensPerSecond(
 
 function reasonFor(model: CatalogueModel, memoryBytes: number, machine: Machine): string {
   const share = Math.max(1, Math.round((100 * memoryBytes) / machine.memoryBytes));
-  const experts =
-    model.activeParameters < model.parameters / 2
-      ? ` A token uses ${model.activeParameters} of its ${model.parameters} billion parameters, hence the speed.`
-      : '';
-  const licence = model.nonCommercial ? ' Its licence is not for commercial use.' : '';
-  return `${upper(model.strength)}; takes about ${share} % of this computer’s memory.${experts}${licence}`;
+  const { activeParameters, parameters } = model;
+  const sentences = [
+    l10n.t({
+      message: '{strength}; takes about {share} % of this computer’s memory.',
+      args: { strength: upper(model.strength()), share },
+      comment: 'strength: what is special about a model, such as “Quick on any computer”',
+    }),
+  ];
+  if (activeParameters < parameters / 2) {
+    sentences.push(
+      l10n.t(
+        'A token uses {activeParameters} of its {parameters} billion parameters, hence the speed.',
+        { activeParameters, parameters },
+      ),
+    );
+  }
+  if (model.nonCommercial) sentences.push(l10n.t('Its licence is not for commercial use.'));
+  return sentences.join(' ');
 }
 
 function upper(text: string): string {

@@ -1,4 +1,5 @@
 /** A model's files on a Hugging Face hub: what there is, and what of it is needed. */
+import * as l10n from '@vscode/l10n';
 import { problemOf } from './problems';
 
 export interface Hub {
@@ -117,5 +118,5 @@ function variant(label: string, files: readonly RemoteFile[]): Variant {
 function licenseOf(card: unknown): string {
   const license =
     typeof card === 'object' && card !== null && 'license' in card ? card.license : null;
-  return typeof license === 'string' ? license : 'unknown';
+  return typeof license === 'string' ? license : l10n.t('unknown');
 }

@@ -1,4 +1,5 @@
 /** Models of a hub by words, as far as the engine runs them. */
+import * as l10n from '@vscode/l10n';
 import type { Families } from '../../protocol/models';
 import { problemOf, statusProblem } from './problems';
 import { isRepositoryName, type Hub } from './repository';
@@ -63,7 +64,9 @@ export async function searchModels(
   const listed: unknown = await answer.json().catch(() => null);
   if (!Array.isArray(listed)) {
     throw new Error(
-      `${hub.url} does not answer like a model hub: is there a proxy, or another address?`,
+      l10n.t('{url} does not answer like a model hub: is there a proxy, or another address?', {
+        url: hub.url,
+      }),
     );
   }
   const hits = listed.flatMap((entry) => hitOf(entry, families));
@@ -88,7 +91,7 @@ function hitOf(entry: unknown, families: Families): SearchHit[] {
   return [
     {
       name,
-      license: typeof license === 'string' ? license : 'unknown licence',
+      license: typeof license === 'string' ? license : l10n.t('unknown licence'),
       isGated: model['gated'] !== false && model['gated'] !== undefined,
       downloads: numberOf(model['downloads']) ?? 0,
       format: isGguf ? 'GGUF' : tags.includes('mlx') ? 'MLX' : 'safetensors',

@@ -1,5 +1,6 @@
 import { readdir, readFile, rm, writeFile, mkdir } from 'node:fs/promises';
 import { join, sep } from 'node:path';
+import * as l10n from '@vscode/l10n';
 import { amount, list, nullable, object, text } from '../../protocol/check';
 import { FOLDER, isModelFile, isRepositoryName, type RemoteFile, type Variant } from './repository';
 import { sizeOf } from './sizes';
@@ -57,7 +58,8 @@ export class ModelStore {
 
   /** Deletes a downloaded file or folder, of a split model all parts, and the folders that are empty then. */
   async remove(path: string): Promise<void> {
-    if (!this.owns(path)) throw new Error(`${path} was not downloaded by anllm, so it stays`);
+    if (!this.owns(path))
+      throw new Error(l10n.t('{path} was not downloaded by anllm, so it stays', { path }));
     const parts = /^(.+-)\d{5}(-of-\d{5}\.gguf)$/i.exec(path);
     if (parts === null) await rm(path, { recursive: true, force: true });
     else {

@@ -1,4 +1,5 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import * as l10n from '@vscode/l10n';
 import { ProtocolError } from '../../protocol/errors';
 import { ResponseTracker } from './response_tracker';
 
@@ -36,7 +37,10 @@ export class Relay {
       });
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? String(error);
-      throw new ProtocolError('unavailable', `cannot listen on 127.0.0.1: ${code}`);
+      throw new ProtocolError(
+        'unavailable',
+        l10n.t('cannot listen on 127.0.0.1: {code}', { code }),
+      );
     }
     // Errors later on are of single connections.
     server.on('error', () => undefined);

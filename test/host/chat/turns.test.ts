@@ -6,7 +6,7 @@ import {
   edit,
   emptyAnswer,
   newConversation,
-  NEW_TITLE,
+  newTitle,
   replaceTurn,
   retry,
   settled,
@@ -71,7 +71,7 @@ describe('turns of a conversation', () => {
 
   it('a title is one line that is not empty', () => {
     assert.equal(cleanTitle(' a\n b '), 'a b');
-    assert.equal(cleanTitle(' \n'), NEW_TITLE);
+    assert.equal(cleanTitle(' \n'), newTitle());
     assert.equal(cleanTitle('x'.repeat(500)).length, 200);
   });
 });

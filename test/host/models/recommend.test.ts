@@ -19,7 +19,8 @@ describe('the catalogue', () => {
       assert(model.tasks.length > 0 && model.tasks.every((task) => TASKS.includes(task)));
       assert(model.activeParameters <= model.parameters);
       assert(/^(Apache-2\.0|MIT|Other: [A-Z][\w ]+)$/.test(model.license), model.license);
-      assert(model.strength.length > 0 && !model.strength.endsWith('.'));
+      const strength = model.strength();
+      assert(strength.length > 0 && !strength.endsWith('.'));
       const sources = [model.mlx, model.gguf].filter((source) => source !== null);
       assert(sources.length > 0);
       for (const { repository, file, sizeBytes } of sources) {
