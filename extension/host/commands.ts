@@ -1,59 +1,16 @@
 import * as vscode from 'vscode';
-import { CHAT_COMMANDS } from './chat/commands';
-import { ACCEPTED_COMMAND, type CommandId } from './command_ids';
-import { suggestNames } from './edit/suggest_names';
+import { ACCEPTED_COMMAND, COMMAND_IDS } from './command_ids';
 import type { Host } from './host';
 import { DisposableStore, type Disposable } from './lifecycle';
-import { showMenu } from './menu';
-import { MODEL_COMMANDS } from './models/commands';
-import { copyEndpoint, copyToken, startServer } from './openai/commands';
-import { reportProblem } from './report_command';
-import { languageEnabled } from './settings';
-import { completionAccepted, openWalkthrough, tryCompletion } from './start/walkthrough';
-import { showWhy } from './why_document';
-
-const SNOOZE_MINUTES = [5, 15, 60] as const;
-const TRIGGER = 'editor.action.inlineSuggest.trigger';
-
-/** `all`: what else the explorer has selected. */
-type Command = (host: Host, argument: unknown, all: unknown) => Promise<void>;
-
-/** One function a command. */
-const COMMANDS: Readonly<Record<CommandId, Command>> = {
-  'anllm.enable': enable,
-  'anllm.disable': ({ configuration }) => configuration.setEnabled(false),
-  'anllm.toggleLanguage': toggleLanguage,
-  'anllm.trigger': trigger,
-  'anllm.snooze': snooze,
-  'anllm.whyNoSuggestion': () => showWhy(),
-  'anllm.showLog': async ({ log }) => log.show(),
-  'anllm.reportProblem': reportProblem,
-  'anllm.restartEngine': restartEngine,
-  'anllm.unloadModel': ({ engine }) => engine.unload(),
-  'anllm.clearCache': clearCache,
-  'anllm.setRemoteKey': ({ remoteKey }) => remoteKey.ask(),
-  'anllm.startServer': startServer,
-  'anllm.stopServer': ({ server }) => server.stop(),
-  'anllm.copyServerEndpoint': copyEndpoint,
-  'anllm.copyServerToken': copyToken,
-  'anllm.showMenu': (host) => showMenu(host),
-  'anllm.edit.suggestNames': suggestNames,
-  'anllm.edit.start': ({ inlineEdit }) => inlineEdit.start(),
-  'anllm.edit.keep': ({ inlineEdit }) => inlineEdit.keep(),
-  'anllm.edit.discard': ({ inlineEdit }) => inlineEdit.discard(),
-  'anllm.edit.discardPart': ({ inlineEdit }) => inlineEdit.discardPart(),
-  'anllm.start.open': () => openWalkthrough(),
-  'anllm.start.tryCompletion': () => tryCompletion(),
-  ...CHAT_COMMANDS,
-  ...MODEL_COMMANDS,
-};
+import { completionAccepted } from './start/walkthrough';
 
 export function registerCommands(host: Host): Disposable {
   const store = new DisposableStore();
-  for (const [id, run] of Object.entries(COMMANDS)) {
+  for (const id of COMMAND_IDS) {
     const command = async (argument: unknown, all: unknown): Promise<void> => {
       try {
-        await run(host, argument, all);
+        const { COMMANDS } = await import('./command_table');
+        await COMMANDS[id](host, argument, all);
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
         host.log.error(`${id}: ${message}`);
@@ -69,65 +26,4 @@ export function registerCommands(host: Host): Disposable {
     }),
   );
   return store;
-}
-
-async function clearCache({ engine }: Host): Promise<void> {
-  const { files, bytes } = await engine.clearCache();
-  const size = `${(bytes / 2 ** 20).toFixed(0)} MB`;
-  void vscode.window.showInformationMessage(
-    files === 0
-      ? 'anllm: the cache is empty.'
-      : `anllm: removed ${size} of packed weights and kept conversations.`,
-  );
-}
-
-async function enable({ configuration, snooze }: Host): Promise<void> {
-  snooze.end();
-  await configuration.setEnabled(true);
-}
-
-async function toggleLanguage({ configuration }: Host): Promise<void> {
-  const languageId = vscode.window.activeTextEditor?.document.languageId;
-  if (languageId === undefined) {
-    void vscode.window.showInformationMessage('anllm: open a file of the language first.');
-    return;
-  }
-  await configuration.setLanguage(languageId, !languageEnabled(configuration.current, languageId));
-}
-
-async function trigger({ configuration, snooze }: Host): Promise<void> {
-  if (!configuration.current.enabled || snooze.active) {
-    const state = snooze.active ? 'snoozed' : 'disabled';
-    const choice = await vscode.window.showInformationMessage(
-      `anllm: completions are ${state}.`,
-      'Enable',
-    );
-    if (choice === undefined) return;
-    snooze.end();
-    await configuration.setEnabled(true);
-  }
-  await vscode.commands.executeCommand(TRIGGER);
-}
-
-/** Takes the minutes as its argument, or asks; 0 ends a snooze. */
-async function snooze({ snooze: state }: Host, argument: unknown): Promise<void> {
-  const minutes = typeof argument === 'number' ? argument : await askMinutes(state.active);
-  if (minutes === undefined) return;
-  if (minutes > 0) state.start(minutes);
-  else state.end();
-}
-
-async function askMinutes(active: boolean): Promise<number | undefined> {
-  const end = { label: 'End snooze', minutes: 0 };
-  const times = SNOOZE_MINUTES.map((minutes) => ({ label: `For ${minutes} minutes`, minutes }));
-  const choice = await vscode.window.showQuickPick(active ? [end, ...times] : times, {
-    title: 'Snooze completions',
-  });
-  return choice?.minutes;
-}
-
-async function restartEngine({ engine, completions, configuration }: Host): Promise<void> {
-  await engine.stop();
-  completions.reset();
-  if (configuration.current.enabled) await engine.load();
 }

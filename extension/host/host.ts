@@ -5,10 +5,10 @@ import type { CompletionService } from './completion/service';
 import type { Configuration } from './configuration';
 import type { InlineEdit } from './edit/inline_edit';
 import type { EngineSupervisor } from './engine/supervisor';
-import type { RemoteKey } from './remote_key';
-import type { ModelLibrary } from './models/library';
-import type { NetworkLog } from './models/network_log';
+import type { Lazy } from './lifecycle';
+import type { Models } from './models/models';
 import type { OpenAiServer } from './openai/server';
+import type { RemoteKey } from './remote_key';
 import type { Snooze } from './snooze';
 
 /** The parts of the running extension; what commands and the menu act on. */
@@ -21,9 +21,8 @@ export interface Host {
   readonly serverToken: () => Promise<string>;
   readonly completions: CompletionService;
   readonly decisions: DecisionLog;
-  readonly chat: Chat;
-  readonly inlineEdit: InlineEdit;
-  readonly library: ModelLibrary;
-  readonly network: NetworkLog;
+  readonly chat: Lazy<Chat>;
+  readonly inlineEdit: Lazy<InlineEdit>;
+  readonly models: Lazy<Models>;
   readonly log: vscode.LogOutputChannel;
 }

@@ -20,6 +20,29 @@ export class DisposableStore implements Disposable {
   }
 }
 
+/** A part that is made, and its code loaded, when it is first wanted. */
+export class Lazy<T extends Disposable> implements Disposable {
+  private made: Promise<T> | null = null;
+
+  constructor(private readonly make: () => Promise<T>) {}
+
+  /** The same part for all. Rejects when it cannot be made; then the next one to ask tries again. */
+  get(): Promise<T> {
+    this.made ??= this.make().catch((error: unknown) => {
+      this.made = null;
+      throw error;
+    });
+    return this.made;
+  }
+
+  dispose(): void {
+    this.made?.then(
+      (part) => part.dispose(),
+      () => undefined,
+    );
+  }
+}
+
 export class Emitter<T> {
   private readonly listeners = new Set<(value: T) => void>();
 

@@ -10,35 +10,31 @@ import * as vscode from 'vscode';
 import type { CompletionResult } from '../protocol/completion';
 import { assertNever } from '../protocol/errors';
 import type { LogEntry } from '../protocol/engine';
-import { startChat } from './chat/chat';
+import { registerProblemActions } from './chat/problem_actions';
+import { registerChatView } from './chat/view_provider';
 import { registerCommands } from './commands';
 import { Debounce } from './completion/debounce';
 import { DecisionLog, describe, explain, type Decision } from './completion/decisions';
 import { registerProvider } from './completion/provider';
 import { CompletionService, type Counters } from './completion/service';
 import { Configuration } from './configuration';
-import { InlineEdit } from './edit/inline_edit';
 import { EngineSupervisor } from './engine/supervisor';
 import type { Host } from './host';
 import { reportFailures } from './failures';
 import { registerParticipant } from './language_model/participant';
 import { ModelProvider } from './language_model/provider';
 import { registerTools } from './language_model/tools';
-import { DisposableStore } from './lifecycle';
-import { Downloads } from './models/downloads';
-import { HubAccess } from './models/hub';
-import { ModelLibrary } from './models/library';
+import { DisposableStore, Lazy } from './lifecycle';
 import { registerNetworkDocument } from './models/network_document';
-import { NetworkLog } from './models/network_log';
-import { ModelStore } from './models/store';
-import { ModelTree } from './models/tree';
+import { registerModelsView } from './models/view';
 import { RemoteKey } from './remote_key';
 import { OpenAiServer } from './openai/server';
 import { serverToken } from './openai/token';
 import { engineChanged, languageEnabled } from './settings';
 import { Snapshots } from './snapshots';
 import { Snooze } from './snooze';
-import { openWalkthroughOnce, watchModel } from './start/walkthrough';
+import { watchModels } from './start/model_keys';
+import { openWalkthroughOnce } from './start/walkthrough';
 import { StatusBar } from './status_bar';
 import { statusView } from './status_view';
 import { registerWhyDocument } from './why_document';
@@ -102,17 +98,20 @@ export function activate(context: vscode.ExtensionContext): TestApi | undefined 
       log.debug(describe(decision));
     },
   });
-  const storage = context.globalStorageUri.fsPath;
-  const network = new NetworkLog(join(storage, 'network.jsonl'));
-  const hub = new HubAccess(configuration, context.secrets, network);
-  const models = new ModelStore(join(storage, 'models'));
-  const downloads = store.add(
-    new Downloads({ store: models, openHub: (purpose) => hub.open(purpose) }),
-  );
-  const library = new ModelLibrary(supervisor, models, downloads, hub);
+  const parts = { context, configuration, engine: supervisor, log };
   const snapshots = store.add(new Snapshots());
-  const chat = store.add(startChat({ context, configuration, engine: supervisor, snapshots, log }));
-  const inlineEdit = store.add(new InlineEdit({ configuration, engine: supervisor, snapshots }));
+  const models = store.add(
+    new Lazy(async () => (await import('./models/models')).startModels(parts)),
+  );
+  const chat = store.add(
+    new Lazy(async () => (await import('./chat/chat')).startChat({ ...parts, snapshots })),
+  );
+  const inlineEdit = store.add(
+    new Lazy(async () => {
+      const { InlineEdit } = await import('./edit/inline_edit');
+      return new InlineEdit({ ...parts, snapshots });
+    }),
+  );
   const host: Host = {
     configuration,
     snooze,
@@ -124,11 +123,12 @@ export function activate(context: vscode.ExtensionContext): TestApi | undefined 
     decisions,
     chat,
     inlineEdit,
-    library,
-    network,
+    models,
     log,
   };
-  store.add(new ModelTree(library, configuration));
+  store.add(registerChatView(chat));
+  store.add(registerProblemActions(configuration));
+  store.add(registerModelsView(models, configuration));
   store.add(new ModelProvider(host));
   store.add(registerTools());
   store.add(registerParticipant(host));
@@ -139,7 +139,7 @@ export function activate(context: vscode.ExtensionContext): TestApi | undefined 
   watchSettings(host, store);
   showStatus(host, store);
   store.add(reportFailures(host));
-  store.add(watchModel(configuration));
+  store.add(watchModels(configuration));
 
   const inTest =
     context.extensionMode === vscode.ExtensionMode.Test || process.env['ANLLM_TEST'] === '1';

@@ -1,18 +1,13 @@
 // @ts-check
 /**
- * The JavaScript of the extension: one CommonJS file each for the host, the engine child and the command line, and the
- * page of the chat view.
+ * The JavaScript of the extension: CommonJS for the host, which is in pieces, and for the engine child and the command
+ * line, one file each; and the page of the chat view.
  */
 import { chmodSync, existsSync } from 'node:fs';
 import path from 'node:path';
 import { Failure, root } from '../lib/process.mjs';
+import { oneFileAtStart, writeAsCommonJs } from './pieces.mjs';
 import { vscodeApi } from './vscode-api.mjs';
-
-const entryPoints = {
-  host: 'extension/host/main.ts',
-  engine: 'extension/engine/main.ts',
-  cli: 'extension/engine/cli.ts',
-};
 
 /**
  * @typedef {object} BundleOptions
@@ -24,21 +19,47 @@ const entryPoints = {
  * @param {BundleOptions} options
  * @returns {import('esbuild').BuildOptions}
  */
-const settings = ({ minify = false, folder = path.join(root, 'dist') }) => ({
+const nodeSettings = ({ minify = false, folder = path.join(root, 'dist') }) => ({
   absWorkingDir: root,
-  entryPoints,
   outdir: folder,
   bundle: true,
   platform: 'node',
   target: 'node20',
-  format: 'cjs',
   mainFields: ['module', 'main'],
   minify,
-  sourcemap: minify ? false : 'linked',
   legalComments: 'none',
   logLevel: 'warning',
-  plugins: [executableCli(folder), vscodeApi],
 });
+
+/**
+ * @param {BundleOptions} options
+ * @returns {import('esbuild').BuildOptions}
+ */
+const engineSettings = ({ minify = false, folder = path.join(root, 'dist') }) => ({
+  ...nodeSettings({ minify, folder }),
+  entryPoints: { engine: 'extension/engine/main.ts', cli: 'extension/engine/cli.ts' },
+  format: 'cjs',
+  sourcemap: minify ? false : 'linked',
+  plugins: [executableCli(folder)],
+});
+
+/**
+ * @param {BundleOptions} options
+ * @returns {import('esbuild').BuildOptions}
+ */
+const hostSettings = ({ minify = false, folder = path.join(root, 'dist') }) => {
+  const entry = path.join(root, 'extension/host/main.ts');
+  return {
+    ...nodeSettings({ minify, folder }),
+    entryPoints: { host: entry },
+    format: 'esm',
+    splitting: true,
+    chunkNames: 'host/[name]-[hash]',
+    write: false,
+    sourcemap: minify ? false : 'inline',
+    plugins: [oneFileAtStart(entry), writeAsCommonJs(path.join(folder, 'host')), vscodeApi],
+  };
+};
 
 /**
  * @param {BundleOptions} options
@@ -80,10 +101,17 @@ const executableCli = (folder) => ({
 });
 
 /** @param {BundleOptions} options */
+const bundles = (options) => [
+  hostSettings(options),
+  engineSettings(options),
+  pageSettings(options),
+];
+
+/** @param {BundleOptions} options */
 export async function buildBundles(options) {
   const { build } = await import('esbuild');
   // esbuild has written its own messages by then.
-  await Promise.all([build(settings(options)), build(pageSettings(options))]).catch(() => {
+  await Promise.all(bundles(options).map(build)).catch(() => {
     throw new Failure('The bundles cannot be built: see the messages above');
   });
 }
@@ -91,7 +119,7 @@ export async function buildBundles(options) {
 /** Rebuilds on every change until the process ends. */
 export async function watchBundles() {
   const { context } = await import('esbuild');
-  for (const options of [settings({}), pageSettings({})]) {
+  for (const options of bundles({})) {
     const watching = await context({ ...options, logLevel: 'info' });
     await watching.watch();
   }

@@ -2,9 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
 import type { Attachment } from '../../protocol/conversation';
+import type { ProblemPlace } from './problem_actions';
 
 /** More characters than any context holds tokens. */
 const MAX_CHARS = 2 ** 20;
+/** Around a problem. */
+const LINES_AROUND = 20;
 
 export function selectionAttachment(editor: vscode.TextEditor): Attachment | null {
   return editor.selection.isEmpty ? null : rangeAttachment(editor.document, editor.selection);
@@ -28,6 +31,14 @@ export function problemsAttachment(document: vscode.TextDocument): Attachment | 
     return `line ${line + 1}: ${message}\n    ${document.lineAt(line).text.trim()}`;
   });
   return { ...attachment('problem', document, lines.join('\n'), null), languageId: 'text' };
+}
+
+/** The code around one problem. */
+export async function codeAround({ uri, range }: ProblemPlace): Promise<Attachment> {
+  const document = await vscode.workspace.openTextDocument(uri);
+  const first = Math.max(0, range.start.line - LINES_AROUND);
+  const last = Math.min(document.lineCount - 1, range.end.line + LINES_AROUND);
+  return rangeAttachment(document, new vscode.Range(first, 0, last, Number.MAX_SAFE_INTEGER));
 }
 
 /** The editor that the user last looked at; a view that has the focus does not change it. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import * as vscode from 'vscode';
+import type * as vscode from 'vscode';
 import type { Configuration } from '../configuration';
 import type { EngineSupervisor } from '../engine/supervisor';
 import { DisposableStore, type Disposable } from '../lifecycle';
@@ -10,8 +10,7 @@ import { CodeActions } from './code_actions';
 import { ChatController } from './controller';
 import { History } from './history';
 import { modelState } from './model_state';
-import { registerProblemActions } from './problem_actions';
-import { CHAT_VIEW, ChatView } from './view';
+import { ChatView } from './view';
 
 /** Where the open conversation is remembered, per workspace. */
 const OPEN_KEY = 'anllm.chat.open';
@@ -24,14 +23,15 @@ export interface ChatParts {
   readonly log: vscode.LogOutputChannel;
 }
 
-/** The chat of this window. */
+/** The chat of this window, with the conversation that was open in the last one. */
 export interface Chat extends Disposable {
   readonly controller: ChatController;
   readonly view: ChatView;
   readonly history: History;
 }
 
-export function startChat({ context, configuration, engine, snapshots, log }: ChatParts): Chat {
+export async function startChat(parts: ChatParts): Promise<Chat> {
+  const { context, configuration, engine, snapshots, log } = parts;
   const store = new DisposableStore();
   const { workspaceState } = context;
   const warn = (message: string): void => log.warn(message);
@@ -52,11 +52,9 @@ export function startChat({ context, configuration, engine, snapshots, log }: Ch
   const codeActions = new CodeActions(snapshots);
   const { extensionUri } = context;
   const view = new ChatView({ extensionUri, controller, history, codeActions, log });
-  store.add(vscode.window.registerWebviewViewProvider(CHAT_VIEW, view));
-  store.add(registerProblemActions(configuration));
   const tellModel = (): void => view.post({ kind: 'model', model: model() });
   store.add(engine.onChatStatus(tellModel));
   store.add(configuration.onChange(tellModel));
-  void controller.restore(workspaceState.get<string>(OPEN_KEY));
+  await controller.restore(workspaceState.get<string>(OPEN_KEY));
   return { controller, view, history, dispose: () => store.dispose() };
 }

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { Configuration } from '../configuration';
+import type { Host } from '../host';
 import { SOURCE_TITLES, sizeLine, type ModelLibrary } from '../models/library';
 
 interface Choice extends vscode.QuickPickItem {
@@ -8,10 +8,8 @@ interface Choice extends vscode.QuickPickItem {
 }
 
 /** Asks for the chat model and writes it to the user's settings. */
-export async function chooseModel(
-  configuration: Configuration,
-  library: ModelLibrary,
-): Promise<void> {
+export async function chooseModel({ configuration, models }: Host): Promise<void> {
+  const { library } = await models.get();
   const { chatModelDir, modelDir } = configuration.current.engine;
   const choices: Choice[] = [
     ...(await installedChoices(library)),

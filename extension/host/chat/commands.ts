@@ -1,12 +1,12 @@
 import * as vscode from 'vscode';
 import type { CommandId } from '../command_ids';
 import type { Host } from '../host';
-import { currentEditor, fileAttachment, selectionAttachment } from './attachments';
+import { codeAround, currentEditor, fileAttachment, selectionAttachment } from './attachments';
 import { useInVsCode } from '../language_model/use_in_vscode';
 import { chooseModel } from './choose_model';
 import { writeCommitMessage } from './commit_message';
 import { resourceAttachment } from './dropped';
-import { codeAround, isProblemPlace } from './problem_actions';
+import { isProblemPlace } from './problem_actions';
 import { terminalAttachment } from './terminal';
 
 type ChatCommand = Extract<CommandId, `anllm.chat.${string}`>;
@@ -14,17 +14,18 @@ type ChatCommand = Extract<CommandId, `anllm.chat.${string}`>;
 export const CHAT_COMMANDS: Readonly<
   Record<ChatCommand, (host: Host, argument: unknown, all: unknown) => Promise<void>>
 > = {
-  'anllm.chat.open': ({ chat }) => chat.view.reveal(),
+  'anllm.chat.open': async ({ chat }) => (await chat.get()).view.reveal(),
   'anllm.chat.new': async ({ chat }) => {
-    chat.controller.newChat();
-    await chat.view.reveal();
+    const { controller, view } = await chat.get();
+    controller.newChat();
+    await view.reveal();
   },
-  'anllm.chat.history': ({ chat }) => chat.view.reveal({ kind: 'showHistory' }),
+  'anllm.chat.history': async ({ chat }) => (await chat.get()).view.reveal({ kind: 'showHistory' }),
   'anllm.chat.attachSelection': attachSelection,
   'anllm.chat.attachFile': attachFile,
   'anllm.chat.attachTerminalSelection': attachTerminalSelection,
-  'anllm.chat.chooseModel': ({ configuration, library }) => chooseModel(configuration, library),
-  'anllm.chat.useInVsCode': ({ configuration, library }) => useInVsCode(configuration, library),
+  'anllm.chat.chooseModel': chooseModel,
+  'anllm.chat.useInVsCode': useInVsCode,
   'anllm.chat.fixProblem': (host, place) => askAboutProblem(host, place, '/fix'),
   'anllm.chat.explainProblem': (host, place) => askAboutProblem(host, place, '/explain'),
   'anllm.chat.commitMessage': writeCommitMessage,
@@ -37,8 +38,9 @@ async function attachSelection({ chat }: Host): Promise<void> {
     void vscode.window.showInformationMessage('anllm: select some code first.');
     return;
   }
-  chat.controller.attach(attachment);
-  await chat.view.reveal();
+  const { controller, view } = await chat.get();
+  controller.attach(attachment);
+  await view.reveal();
 }
 
 /** What the explorer or a tab names, several in the explorer, else the open file. */
@@ -49,9 +51,10 @@ async function attachFile({ chat }: Host, argument: unknown, all: unknown): Prom
     void vscode.window.showInformationMessage('anllm: open a file first.');
     return;
   }
-  for (const uri of named) chat.controller.attach(await resourceAttachment(uri));
-  if (named.length === 0 && document) chat.controller.attach(fileAttachment(document));
-  await chat.view.reveal();
+  const { controller, view } = await chat.get();
+  for (const uri of named) controller.attach(await resourceAttachment(uri));
+  if (named.length === 0 && document) controller.attach(fileAttachment(document));
+  await view.reveal();
 }
 
 async function attachTerminalSelection({ chat }: Host): Promise<void> {
@@ -60,8 +63,9 @@ async function attachTerminalSelection({ chat }: Host): Promise<void> {
     void vscode.window.showInformationMessage('anllm: select some text in the terminal first.');
     return;
   }
-  chat.controller.attach(attachment);
-  await chat.view.reveal();
+  const { controller, view } = await chat.get();
+  controller.attach(attachment);
+  await view.reveal();
 }
 
 /** The light bulb gives the place; without one there is nothing to ask about. */
@@ -72,9 +76,10 @@ async function askAboutProblem({ chat }: Host, place: unknown, command: string):
     );
     return;
   }
-  chat.controller.newChat();
-  chat.controller.attach(await codeAround(place));
-  await chat.view.reveal();
+  const { controller, view } = await chat.get();
+  controller.newChat();
+  controller.attach(await codeAround(place));
+  await view.reveal();
   const line = place.range.start.line + 1;
-  await chat.controller.send(`${command} the problem in line ${line}: ${place.message}`);
+  await controller.send(`${command} the problem in line ${line}: ${place.message}`);
 }

@@ -1,13 +1,8 @@
 /** The light bulb on a problem: explain or fix it in the chat. */
 import * as vscode from 'vscode';
-import type { Attachment } from '../../protocol/conversation';
 import type { Configuration } from '../configuration';
 import type { Disposable } from '../lifecycle';
 import { chatModelOf } from '../settings';
-import { rangeAttachment } from './attachments';
-
-/** Lines around the problem that the model sees. */
-const LINES_AROUND = 20;
 
 /** What the commands of the light bulb are given. */
 export interface ProblemPlace {
@@ -54,12 +49,4 @@ export function isProblemPlace(value: unknown): value is ProblemPlace {
   if (typeof value !== 'object' || value === null) return false;
   const { uri, range, message } = value as Partial<Record<keyof ProblemPlace, unknown>>;
   return uri instanceof vscode.Uri && range instanceof vscode.Range && typeof message === 'string';
-}
-
-/** The code around the problem. */
-export async function codeAround({ uri, range }: ProblemPlace): Promise<Attachment> {
-  const document = await vscode.workspace.openTextDocument(uri);
-  const first = Math.max(0, range.start.line - LINES_AROUND);
-  const last = Math.min(document.lineCount - 1, range.end.line + LINES_AROUND);
-  return rangeAttachment(document, new vscode.Range(first, 0, last, Number.MAX_SAFE_INTEGER));
 }

@@ -9,8 +9,7 @@ import type { History } from './history';
 import { chatPage, freshNonce, PAGE_OPTIONS, type Translation } from './html';
 import { pickAttachment } from './pick_attachment';
 import { SymbolFinder } from './symbols';
-
-export const CHAT_VIEW = 'anllm.chatView';
+import { CHAT_VIEW } from './view_provider';
 
 export interface ChatViewParts {
   readonly extensionUri: vscode.Uri;

@@ -4,7 +4,7 @@ import { askOnce } from '../chat/ask_once';
 import { confirmSensitive } from '../chat/sensitive';
 import type { Configuration } from '../configuration';
 import type { EngineSupervisor } from '../engine/supervisor';
-import { DisposableStore, type Disposable } from '../lifecycle';
+import type { Disposable } from '../lifecycle';
 import { chatModelOf } from '../settings';
 import type { Snapshots } from '../snapshots';
 import { codeOf, indentLike } from './answer_code';
@@ -30,15 +30,11 @@ export interface InlineEditParts {
  * edit leaves no trace. A file whose lines changed meanwhile is left alone.
  */
 export class InlineEdit implements Disposable {
-  private readonly store = new DisposableStore();
   private lastInstruction = '';
   private writing: AbortController | null = null;
   private review: Review | null = null;
 
-  constructor(private readonly parts: InlineEditParts) {
-    this.store.add(parts.configuration.onChange(() => this.tellModel()));
-    this.tellModel();
-  }
+  constructor(private readonly parts: InlineEditParts) {}
 
   /** Asks for an instruction and writes. Throws an Error that says why it could not. */
   async start(): Promise<void> {
@@ -82,7 +78,6 @@ export class InlineEdit implements Disposable {
   dispose(): void {
     this.writing?.abort();
     this.review?.keep();
-    this.store.dispose();
   }
 
   private needReview(): Review {
@@ -208,11 +203,6 @@ export class InlineEdit implements Disposable {
 
   private get model(): string {
     return chatModelOf(this.parts.configuration.current.engine);
-  }
-
-  /** For the keys: without a chat model they are VS Code's. */
-  private tellModel(): void {
-    void vscode.commands.executeCommand('setContext', 'anllm.hasChatModel', this.model !== '');
   }
 
   private async tellState(): Promise<void> {

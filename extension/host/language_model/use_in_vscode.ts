@@ -1,7 +1,6 @@
 import * as vscode from 'vscode';
-import type { Configuration } from '../configuration';
-import type { ModelLibrary } from '../models/library';
 import { chooseModel } from '../chat/choose_model';
+import type { Host } from '../host';
 import { chatModelOf } from '../settings';
 import { writeToSettingsFile } from './settings_file';
 
@@ -26,12 +25,10 @@ const CHANGES: readonly Change[] = [
 ];
 
 /** Sets, when the user agrees, what VS Code's chat needs to use the chat model. */
-export async function useInVsCode(
-  configuration: Configuration,
-  library: ModelLibrary,
-): Promise<void> {
+export async function useInVsCode(host: Host): Promise<void> {
+  const { configuration } = host;
   const lacksModel = (): boolean => chatModelOf(configuration.current.engine) === '';
-  if (lacksModel()) await chooseModel(configuration, library);
+  if (lacksModel()) await chooseModel(host);
   if (lacksModel()) return;
   const settings = vscode.workspace.getConfiguration();
   if (!canRunWithoutAccount(vscode.version)) {

@@ -16,12 +16,12 @@ export const MODEL_COMMANDS: Readonly<
     if (!isUnfinished(argument)) return;
     await (await downloading()).downloadPlan(host, argument.plan);
   },
-  'anllm.models.pause': async ({ library }, argument) => {
-    if (isUnfinished(argument)) library.downloads.pause(argument.plan);
+  'anllm.models.pause': async ({ models }, argument) => {
+    if (isUnfinished(argument)) (await models.get()).library.downloads.pause(argument.plan);
   },
   'anllm.models.discard': discard,
   'anllm.models.import': importModel,
-  'anllm.models.refresh': async ({ library }) => library.tellChange(),
+  'anllm.models.refresh': async ({ models }) => (await models.get()).library.tellChange(),
   'anllm.models.useForChat': useForChat,
   'anllm.models.useForCompletion': useForCompletion,
   'anllm.models.reveal': async (_host, model) => {
@@ -53,8 +53,9 @@ async function useForCompletion({ configuration }: Host, model: unknown): Promis
   await configuration.setModel(model.source === 'embedded' ? '' : model.path);
 }
 
-async function remove({ library, configuration }: Host, model: unknown): Promise<void> {
+async function remove({ models, configuration }: Host, model: unknown): Promise<void> {
   if (!isInstalledModel(model)) return;
+  const { library } = await models.get();
   if (!library.store.owns(model.path)) {
     throw new Error(
       `${model.name} is not anllm’s to delete: ${SOURCE_TITLES[model.source]} keeps it, at ${model.path}`,
@@ -74,8 +75,9 @@ async function remove({ library, configuration }: Host, model: unknown): Promise
   library.tellChange();
 }
 
-async function discard({ library }: Host, argument: unknown): Promise<void> {
+async function discard({ models }: Host, argument: unknown): Promise<void> {
   if (!isUnfinished(argument)) return;
+  const { library } = await models.get();
   const { plan } = argument;
   const choice = await vscode.window.showWarningMessage(
     `Give up the download of ${plan.name}?`,
@@ -88,12 +90,13 @@ async function discard({ library }: Host, argument: unknown): Promise<void> {
 }
 
 /** Kept by VS Code where passwords are kept; empty forgets it. */
-async function setToken({ library }: Host): Promise<void> {
+async function setToken({ models }: Host): Promise<void> {
+  const { hub } = (await models.get()).library;
   const token = await vscode.window.showInputBox({
-    title: `Token of ${library.hub.host}`,
+    title: `Token of ${hub.host}`,
     prompt: 'For gated and private models of this hub alone; empty forgets it',
     password: true,
     ignoreFocusOut: true,
   });
-  if (token !== undefined) await library.hub.setToken(token.trim());
+  if (token !== undefined) await hub.setToken(token.trim());
 }

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import type { Host } from '../host';
 import type { Running } from './downloads';
+import type { ModelLibrary } from './library';
 import { askHit, askVariant, askWish, type Wish } from './pick_model';
 import type { Recommendation } from './recommend';
 import { FOLDER, readRepository, variantsOf, type RemoteModel, type Variant } from './repository';
@@ -9,40 +10,43 @@ import type { Plan } from './store';
 
 /** Asks for a model and what of it, downloads it, and offers to use it. A cancelled download goes on the next time. */
 export async function downloadModel(host: Host): Promise<void> {
-  const wish = await askWish(host.library);
-  const plan = wish && (await planFor(host, wish));
+  const { library } = await host.models.get();
+  const wish = await askWish(library);
+  const plan = wish && (await planFor(library, wish));
   if (plan) await downloadPlan(host, plan);
 }
 
 /** What the view offers, without further questions. */
 export async function downloadRecommended(host: Host, offer: Recommendation): Promise<void> {
-  const plan = await planFor(host, { kind: 'recommended', recommendation: offer });
+  const { library } = await host.models.get();
+  const plan = await planFor(library, { kind: 'recommended', recommendation: offer });
   if (plan) await downloadPlan(host, plan);
 }
 
 /** Downloads, or goes on with a paused download, and offers to use the model. */
 export async function downloadPlan(host: Host, plan: Plan): Promise<void> {
-  const path = await withNotification(host, plan);
-  host.library.tellChange();
+  const { library } = await host.models.get();
+  const path = await withNotification(library, plan);
+  library.tellChange();
   if (path !== null) await offer(host, plan.name, path);
 }
 
-async function planFor(host: Host, wish: Wish): Promise<Plan | undefined> {
+async function planFor(library: ModelLibrary, wish: Wish): Promise<Plan | undefined> {
   switch (wish.kind) {
     case 'resume':
       return wish.unfinished.plan;
     case 'search': {
-      const name = await askHit(wish.words, host.library);
-      return name === undefined ? undefined : planFor(host, { kind: 'repository', name });
+      const name = await askHit(wish.words, library);
+      return name === undefined ? undefined : planFor(library, { kind: 'repository', name });
     }
     case 'repository': {
-      const [model, variants] = await look(host, wish.name);
+      const [model, variants] = await look(library, wish.name);
       const variant = await askVariant(model, variants);
       return variant && planOf(model, variant);
     }
     case 'recommended': {
       const { repository, file } = wish.recommendation.source;
-      const [model, variants] = await look(host, repository);
+      const [model, variants] = await look(library, repository);
       const wanted = file ?? FOLDER;
       const variant = variants.find(({ label }) => label.toLowerCase() === wanted.toLowerCase());
       // The repository may have changed since.
@@ -56,7 +60,7 @@ function planOf({ name, revision }: RemoteModel, { label, files }: Variant): Pla
   return { name, revision, label, files };
 }
 
-async function look({ library }: Host, name: string): Promise<[RemoteModel, Variant[]]> {
+async function look(library: ModelLibrary, name: string): Promise<[RemoteModel, Variant[]]> {
   const location = vscode.ProgressLocation.Notification;
   const model = await vscode.window.withProgress(
     { location, title: `anllm: looking for ${name}` },
@@ -70,7 +74,7 @@ async function look({ library }: Host, name: string): Promise<[RemoteModel, Vari
 }
 
 /** @returns the path of the model, or null when the user paused the download */
-async function withNotification({ library }: Host, plan: Plan): Promise<string | null> {
+async function withNotification(library: ModelLibrary, plan: Plan): Promise<string | null> {
   const location = vscode.ProgressLocation.Notification;
   const title = `anllm: downloading ${plan.name}`;
   const path = await vscode.window.withProgress(

@@ -10,7 +10,7 @@ const FOLDER = {
 };
 
 /** Uses a model that is somewhere on this computer, where it is: nothing is copied. */
-export async function importModel({ configuration, library }: Host): Promise<void> {
+export async function importModel({ configuration, models }: Host): Promise<void> {
   const kind = await vscode.window.showQuickPick([FILE, FOLDER], {
     title: 'Use a model of this computer',
     placeHolder: 'It stays where it is',
@@ -25,6 +25,7 @@ export async function importModel({ configuration, library }: Host): Promise<voi
     })) ?? [];
   if (!uri) return;
   const path = uri.fsPath;
+  const { library } = await models.get();
   const { unsupported } = await library.engine.inspectModel(path);
   if (unsupported !== null) throw new Error(`${basename(path)} does not run: ${unsupported}`);
   const [completion, chat] = ['Completion', 'Chat'] as const;

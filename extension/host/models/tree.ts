@@ -1,4 +1,4 @@
-import * as vscode from 'vscode';
+import type * as vscode from 'vscode';
 import { MODEL_SOURCES, type InstalledModel } from '../../protocol/models';
 import type { Configuration } from '../configuration';
 import { DisposableStore, type Disposable } from '../lifecycle';
@@ -7,31 +7,26 @@ import { thisMachine } from './machine';
 import { downloadItem, groupItem, modelItem, recommendationItem } from './tree_items';
 import { isGroup, isRecommendation, isUnfinished, type Group, type Node } from './tree_nodes';
 
-export const MODELS_VIEW = 'anllm.modelsView';
-
 /** A download tells of every packet; people see this often. */
 const REFRESH_MS = 500;
 
 /**
- * The view of the models on this computer, by who keeps them, with what each is used for; of downloads; and of what is
- * recommended.
+ * What the Models view shows: the models on this computer, by who keeps them, with what each is used for; downloads; and
+ * what is recommended.
  */
-export class ModelTree implements vscode.TreeDataProvider<Node>, Disposable {
-  private readonly changed = new vscode.EventEmitter<void>();
+export class ModelTree implements Disposable {
   private readonly store = new DisposableStore();
   private timer: NodeJS.Timeout | null = null;
-  readonly onDidChangeTreeData = this.changed.event;
 
   constructor(
     private readonly library: ModelLibrary,
     private readonly configuration: Configuration,
+    private readonly tellChange: () => void,
   ) {
-    this.store.add(this.changed);
     this.store.add({ dispose: () => this.timer && clearTimeout(this.timer) });
-    this.store.add(library.onChange(() => this.changed.fire()));
-    this.store.add(library.downloads.onChange(() => this.refreshSoon()));
-    this.store.add(configuration.onChange(() => this.changed.fire()));
-    this.store.add(vscode.window.registerTreeDataProvider(MODELS_VIEW, this));
+    this.store.add(library.onChange(tellChange));
+    this.store.add(library.downloads.onChange(() => this.tellSoon()));
+    this.store.add(configuration.onChange(tellChange));
   }
 
   async getChildren(node?: Node): Promise<Node[]> {
@@ -75,10 +70,10 @@ export class ModelTree implements vscode.TreeDataProvider<Node>, Disposable {
     this.store.dispose();
   }
 
-  private refreshSoon(): void {
+  private tellSoon(): void {
     this.timer ??= setTimeout(() => {
       this.timer = null;
-      this.changed.fire();
+      this.tellChange();
     }, REFRESH_MS);
   }
 }

@@ -2,7 +2,7 @@ import type { LogEntry } from '../../protocol/engine';
 import type { ServerAddress, ServerRequest } from '../../protocol/server';
 import type { SupervisedStatus } from '../engine/supervisor';
 import { Emitter, type Disposable } from '../lifecycle';
-import { Relay } from './relay';
+import type { Relay } from './relay';
 
 /** Where clients find the server. */
 export interface PublicAddress {
@@ -89,6 +89,7 @@ export class OpenAiServer implements Disposable {
   private async open(): Promise<PublicAddress> {
     const { engine, settings, token } = this.options;
     const { port, origins } = settings();
+    const { Relay } = await import('./relay');
     const relay = (this.relay ??= await Relay.listen(port));
     const publicPort = relay.port;
     const behind = await engine.startServer({ publicPort, token: await token(), origins });

@@ -1,6 +1,4 @@
 import * as vscode from 'vscode';
-import type { Configuration } from '../configuration';
-import type { Disposable } from '../lifecycle';
 import { SAMPLE } from './sample';
 
 /** Of package.json: publisher.name#id. */
@@ -36,20 +34,5 @@ export async function tryCompletion(): Promise<void> {
 
 /** Told when a suggestion was taken, which ticks a step. */
 export function completionAccepted(): void {
-  void setContext('anllm.completionAccepted');
-}
-
-/** Ticks the step of a model of one's own when the settings name one. */
-export function watchModel(configuration: Configuration): Disposable {
-  const update = (): void => {
-    const { chatModelDir, remote } = configuration.current.engine;
-    const hasModel = chatModelDir !== '' || remote !== null || !configuration.hasBuiltInModel;
-    if (hasModel) void setContext('anllm.hasModel');
-  };
-  update();
-  return configuration.onChange(update);
-}
-
-function setContext(key: string): Thenable<unknown> {
-  return vscode.commands.executeCommand('setContext', key, true);
+  void vscode.commands.executeCommand('setContext', 'anllm.completionAccepted', true);
 }

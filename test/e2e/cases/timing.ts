@@ -10,6 +10,8 @@ const KEY_INTERVAL_MS = 160;
 const GIVE_UP_MS = 1000;
 const INDENT = '  ';
 const TARGETS_MS = { p50: 150, p95: 350 };
+/** One says little: VS Code counts what other extensions do at that moment. */
+const ACTIVATIONS = 7;
 
 interface Keystroke {
   readonly text: string;
@@ -56,6 +58,21 @@ function figures(keystrokes: readonly Keystroke[]) {
   };
 }
 
+/** Milliseconds of the last activation, in VS Code's own list: the code's loading and the call. */
+async function recordedActivation({ workbench }: Session): Promise<number> {
+  const { page } = workbench;
+  await page.setViewportSize({ width: 1400, height: 2400 }); // the list draws the rows in view
+  await workbench.runCommand('Developer: Show Running Extensions');
+  const row = page.locator('.runtime-extensions-editor .monaco-list-row');
+  const own = row.filter({ has: page.getByText('anllm', { exact: true }) });
+  const text = (await own.locator('.activation-time').textContent()) ?? '';
+  const milliseconds = Number(/(\d+) ?ms/.exec(text)?.[1]);
+  assert.ok(Number.isFinite(milliseconds), `an activation time in "${text}"`);
+  await page.setViewportSize({ width: 1400, height: 900 });
+  await workbench.closeEditors();
+  return milliseconds;
+}
+
 export const timingCases: readonly Case[] = [
   {
     name: 'keystroke to ghost text (target: p50 150 ms, p95 350 ms)',
@@ -78,18 +95,14 @@ export const timingCases: readonly Case[] = [
   },
   {
     name: 'activation time, as the extension host records it (target: 50 ms)',
-    run: async ({ workbench }) => {
-      const { page } = workbench;
-      await page.setViewportSize({ width: 1400, height: 2400 }); // the list draws the rows in view
-      await workbench.runCommand('Developer: Show Running Extensions');
-      const row = page.locator('.runtime-extensions-editor .monaco-list-row');
-      const own = row.filter({ has: page.getByText('anllm', { exact: true }) });
-      const text = (await own.locator('.activation-time').textContent()) ?? '';
-      const milliseconds = Number(/(\d+) ?ms/.exec(text)?.[1]);
-      assert.ok(Number.isFinite(milliseconds), `an activation time in "${text}"`);
-      await page.setViewportSize({ width: 1400, height: 900 });
-      saveReport('activation', { targetMs: 50, milliseconds });
-      return [`${milliseconds} ms`];
+    run: async (session) => {
+      const times: number[] = [];
+      for (let activation = 0; activation < ACTIVATIONS; activation++) {
+        await session.reload();
+        times.push(await recordedActivation(session));
+      }
+      saveReport('activation', { targetMs: 50, ...distribution(times), times });
+      return [`${ACTIVATIONS} activations: ${show(distribution(times))}`];
     },
   },
 ];

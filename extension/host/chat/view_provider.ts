@@ -1,0 +1,12 @@
+import * as vscode from 'vscode';
+import type { Disposable, Lazy } from '../lifecycle';
+import type { Chat } from './chat';
+
+export const CHAT_VIEW = 'anllm.chatView';
+
+/** The chat view. The chat is started when somebody looks at it. */
+export function registerChatView(chat: Lazy<Chat>): Disposable {
+  return vscode.window.registerWebviewViewProvider(CHAT_VIEW, {
+    resolveWebviewView: async (view) => (await chat.get()).view.resolveWebviewView(view),
+  });
+}
