@@ -5,6 +5,7 @@ import { Composer } from './composer';
 import { useDrop } from './drop';
 import { HistoryView } from './history_view';
 import { post } from './host';
+import { RenderingContext, useRendering } from './rendering';
 import { INITIAL, reduce, runningAnswer } from './state';
 import { Answer, Question } from './turns';
 import { Welcome } from './welcome';
@@ -19,6 +20,7 @@ export function App() {
   const busy = runningAnswer(state.turns) !== null;
   const dropping = useDrop();
   const title = state.title === '' ? l10n.t('Chat') : state.title;
+  const rendering = useRendering();
 
   useEffect(() => {
     const listener = ({ data }: MessageEvent<ToView>): void => dispatch(data);
@@ -32,13 +34,13 @@ export function App() {
   useLayoutEffect(() => {
     const element = log.current;
     if (element && follows.current) element.scrollTop = element.scrollHeight;
-  }, [state.turns]);
+  }, [state.turns, rendering]);
 
   if (state.history !== null) {
     return <HistoryView entries={state.history} close={() => dispatch({ kind: 'closeHistory' })} />;
   }
   return (
-    <>
+    <RenderingContext value={rendering}>
       <main
         ref={log}
         tabIndex={0}
@@ -68,6 +70,6 @@ export function App() {
       <div class="sr-only" role="status" aria-live="polite">
         {state.announcement}
       </div>
-    </>
+    </RenderingContext>
   );
 }

@@ -1,13 +1,14 @@
 import * as l10n from '@vscode/l10n';
 import { memo } from 'preact/compat';
 import type { CodeAction } from '../extension/protocol/chat_view';
-import { highlight } from './highlight';
 import { post } from './host';
 import { IconButton } from './parts';
+import type { Rendering } from './rendering';
 
 interface CodeBlockProps {
   readonly code: string;
   readonly language: string;
+  readonly highlight: Rendering['highlight'];
   /** The model still writes in it. */
   readonly open: boolean;
 }
@@ -19,7 +20,8 @@ const actions = (): readonly { action: CodeAction; icon: string; label: string }
   { action: 'newFile', icon: 'new-file', label: l10n.t('Put into a new file') },
 ];
 
-export const CodeBlock = memo(function CodeBlock({ code, language, open }: CodeBlockProps) {
+export const CodeBlock = memo(function CodeBlock(props: CodeBlockProps) {
+  const { code, language, highlight, open } = props;
   const lines = highlight(code, language);
   const label = language === '' ? l10n.t('Code') : l10n.t('Code, {language}', { language });
   const act = (action: CodeAction) => () => post({ kind: 'code', action, code, language });

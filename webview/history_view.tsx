@@ -56,9 +56,14 @@ interface EntryProps {
 function Entry({ entry: { id, title, updatedAt }, close }: EntryProps) {
   const [renaming, setRenaming] = useState(false);
   const input = useRef<HTMLInputElement>(null);
+  const entry = useRef<HTMLButtonElement>(null);
+  /** A key ended the renaming: the focus would be nowhere. After a click it is where that was. */
+  const keepsFocus = useRef(false);
   useEffect(() => {
     input.current?.focus();
     input.current?.select();
+    if (keepsFocus.current) entry.current?.focus();
+    keepsFocus.current = false;
   }, [renaming]);
   const rename = (value: string): void => {
     setRenaming(false);
@@ -77,6 +82,7 @@ function Entry({ entry: { id, title, updatedAt }, close }: EntryProps) {
           ref={input}
           onBlur={(event) => rename(event.currentTarget.value)}
           onKeyDown={(event) => {
+            keepsFocus.current = event.key === 'Enter' || event.key === 'Escape';
             if (event.key === 'Enter') rename(event.currentTarget.value);
             if (event.key !== 'Escape') return;
             event.stopPropagation();
@@ -88,7 +94,7 @@ function Entry({ entry: { id, title, updatedAt }, close }: EntryProps) {
   }
   return (
     <li>
-      <button type="button" class="entry" onClick={open}>
+      <button type="button" class="entry" ref={entry} onClick={open}>
         <span class="title">{title}</span>
         <span class="when">{ago(updatedAt, Date.now())}</span>
       </button>

@@ -2,6 +2,8 @@
 import MarkdownIt from 'markdown-it';
 import { highlight } from './highlight';
 
+export { highlight };
+
 export type Block =
   | { readonly kind: 'html'; readonly html: string }
   | { readonly kind: 'code'; readonly language: string; readonly code: string };

@@ -1,8 +1,9 @@
 import { memo } from 'preact/compat';
-import { useRef } from 'preact/hooks';
+import { useContext, useRef } from 'preact/hooks';
 import { CodeBlock } from './code_block';
 import { post } from './host';
-import { MarkdownBlocks } from './markdown';
+import type { MarkdownBlocks } from './markdown';
+import { RenderingContext } from './rendering';
 
 interface MarkdownViewProps {
   readonly text: string;
@@ -11,8 +12,10 @@ interface MarkdownViewProps {
 }
 
 export function MarkdownView({ text, open }: MarkdownViewProps) {
+  const rendering = useContext(RenderingContext);
   const blocks = useRef<MarkdownBlocks | null>(null);
-  blocks.current ??= new MarkdownBlocks();
+  if (rendering === null) return <p class="plain">{text}</p>;
+  blocks.current ??= new rendering.MarkdownBlocks();
   const list = blocks.current.update(text);
   return (
     <div class="markdown" onClick={(event) => follow(event)} onKeyDown={(event) => follow(event)}>
@@ -22,6 +25,7 @@ export function MarkdownView({ text, open }: MarkdownViewProps) {
             key={index}
             code={block.code}
             language={block.language}
+            highlight={rendering.highlight}
             open={open && index === list.length - 1}
           />
         ) : (

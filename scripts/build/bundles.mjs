@@ -67,12 +67,14 @@ const hostSettings = ({ minify = false, folder = path.join(root, 'dist') }) => {
  */
 const pageSettings = ({ minify = false, folder = path.join(root, 'dist') }) => ({
   absWorkingDir: root,
-  entryPoints: { chat: 'webview/main.tsx' },
+  // The page asks for the second one after its first paint; split by esbuild, both would wait for a third.
+  entryPoints: { chat: 'webview/main.tsx', markdown: 'webview/markdown.ts' },
+  external: ['./markdown.js'],
   outdir: path.join(folder, 'webview'),
   bundle: true,
   platform: 'browser',
   target: 'es2023',
-  format: 'iife',
+  format: 'esm',
   jsx: 'automatic',
   jsxImportSource: 'preact',
   // The icon font stands beside the style sheet.

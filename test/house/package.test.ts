@@ -36,7 +36,9 @@ for (const target of ['linux-x64', 'darwin-arm64'] as const) {
         'extension/package.nls.json',
         'extension/readme.md',
         ...['cli', 'engine', 'host'].map((name) => `extension/dist/${name}.js`),
-        ...['chat.css', 'chat.js', 'codicon.ttf'].map((name) => `extension/dist/webview/${name}`),
+        ...['chat.css', 'chat.js', 'codicon.ttf', 'markdown.js'].map(
+          (name) => `extension/dist/webview/${name}`,
+        ),
         prebuild,
         ...['extension/assets', 'extension/l10n']
           .flatMap((folder) => listFiles(folder, /./))

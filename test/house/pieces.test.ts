@@ -8,6 +8,8 @@ import { buildBundles } from '../../scripts/build/bundles.mjs';
 
 /** V8 reads ten megabytes of code a second where it is slow: more than this is felt when a window opens. */
 const MAX_START_BYTES = 64_000;
+/** Likewise, when somebody opens the chat. */
+const MAX_PAGE_BYTES = 48_000;
 
 const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'anllm-pieces-')));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -29,9 +31,9 @@ const files = (): string[] => [
   ...readdirSync(path.join(folder, 'host')).map((name) => `host/${name}`),
 ];
 
-describe('the host’s code', () => {
-  before(() => buildBundles({ minify: true, folder }));
+before(() => buildBundles({ minify: true, folder }));
 
+describe('the host’s code', () => {
   test('is little at the start, in one file beside what esbuild needs', () => {
     const output = execFileSync(process.execPath, ['-e', LOAD], { cwd: folder, encoding: 'utf8' });
     const read = (JSON.parse(output) as string[]).map((file) => path.relative(folder, file));
@@ -55,4 +57,11 @@ describe('the host’s code', () => {
       }
     }
   });
+});
+
+test('the chat page paints with little code, and asks for Markdown later', () => {
+  const page = text('webview/chat.js');
+  assert.ok(page.length <= MAX_PAGE_BYTES, `${page.length} bytes`);
+  assert.deepEqual(page.match(/\bimport\b[^;]{0,40}"\.[^"]+"/g), ['import("./markdown.js"']);
+  assert.match(text('webview/markdown.js'), /export\s*\{[^}]*as MarkdownBlocks/);
 });

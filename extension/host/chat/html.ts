@@ -16,7 +16,10 @@ export interface Translation {
   readonly texts: Readonly<Record<string, string>>;
 }
 
-/** The page of the chat view. All that it shows comes by message; the page itself holds its texts and no other data. */
+/**
+ * The page of the chat view. All that it shows comes by message; the page itself holds its texts and no other data. What
+ * its script imports has the script's nonce.
+ */
 export interface PageSource {
   readonly script: string;
   readonly style: string;
@@ -56,7 +59,7 @@ export function chatPage(source: PageSource): string {
 </head>
 <body>
 <div id="app"${data}></div>
-<script nonce="${source.nonce}" src="${source.script}"></script>
+<script type="module" nonce="${source.nonce}" src="${source.script}"></script>
 </body>
 </html>`;
 }

@@ -27,7 +27,7 @@ test('the policy of the page allows its own files and nothing else', () => {
 
 test('the page has one script, with the nonce, and no code or style in it', () => {
   assert.deepEqual(page.match(/<script[^]*?<\/script>/g), [
-    '<script nonce="abc" src="https://file.example/chat.js"></script>',
+    '<script type="module" nonce="abc" src="https://file.example/chat.js"></script>',
   ]);
   assert.doesNotMatch(page, /<style|style=|\son\w+=/);
 });
