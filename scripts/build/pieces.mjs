@@ -40,7 +40,8 @@ export const writeAsCommonJs = (chunks) => ({
   name: 'write-as-commonjs',
   setup(build) {
     const { minify = false, target = 'esnext' } = build.initialOptions;
-    build.onEnd(async ({ outputFiles = [] }) => {
+    build.onEnd(async ({ errors, outputFiles = [] }) => {
+      if (errors.length > 0) return;
       rmSync(chunks, { recursive: true, force: true });
       for (const { path: file, text } of outputFiles) {
         const { code } = await build.esbuild.transform(text, {

@@ -6,6 +6,10 @@ export const chatCase: Case = {
   name: 'typing into the chat input sends no request',
   run: async (session) => {
     const { page } = session.workbench;
+    // An engine that does not run yet would send nothing either.
+    await session.open('before-chat.ts', SUBTRACT);
+    await session.editor.type('ret');
+    await session.editor.waitForGhostText();
     const { requests } = await session.settled();
     await page.keyboard.press('Control+Alt+I');
     const input = page.locator('.interactive-session .chat-editor-container .view-lines');

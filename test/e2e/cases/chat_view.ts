@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import type { ChatView } from '../driver/chat_view';
 import { until } from '../../until';
 import type { Case } from '../suite';
 import { newChat } from './new_chat';
@@ -67,7 +66,7 @@ const stopRetryEdit: Case = {
 
     // Backwards from the input: the conversation's last control, the one before.
     await keyboard.press('Shift+Tab');
-    await pressUntilFocused(chat, 'Edit and ask again');
+    await chat.tabTo(/^Edit and ask again/, 'Shift+Tab');
     await keyboard.press('Enter');
     await until(
       'the editor of the question',
@@ -82,21 +81,12 @@ const stopRetryEdit: Case = {
     await chat.answered(1);
 
     await chat.open();
-    await pressUntilFocused(chat, 'Try again');
+    await chat.tabTo(/^Try again/, 'Shift+Tab');
     await keyboard.press('Enter');
     await chat.answered(1);
     assert.match((await chat.answers.textContent()) ?? '', /one, two, three/);
   },
 };
-
-/** Shift+Tab, until the button with that label has the focus. */
-async function pressUntilFocused(chat: ChatView, label: string): Promise<void> {
-  for (let press = 0; press < 12; press++) {
-    if ((await chat.focusedLabel()) === label) return;
-    await chat.press('Shift+Tab');
-  }
-  assert.fail(`Shift+Tab never came to "${label}"`);
-}
 
 const commandOnSelection: Case = {
   name: 'chat: a slash command takes the open file along; axe finds nothing wrong',

@@ -7,6 +7,7 @@ import { commandCases } from './commands';
 import { documentCases } from './documents';
 import { engineCases } from './engine';
 import { inlineEditCases } from './inline_edit';
+import { keyboardCase } from './keyboard';
 import { modelCases } from './models';
 import { timingCases } from './timing';
 import { walkthroughCase } from './walkthrough';
@@ -20,6 +21,7 @@ export const cases: readonly Case[] = [
   ...timingCases,
   ...chatViewCases,
   ...chatAttachCases,
+  keyboardCase,
   ...inlineEditCases,
   walkthroughCase,
   ...modelCases,

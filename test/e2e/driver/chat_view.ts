@@ -4,6 +4,9 @@ import type { FrameLocator, Locator } from 'playwright-core';
 import { until } from '../../until';
 import type { Workbench } from './workbench';
 
+/** Controls that a person would walk through at most. */
+const MAX_TABS = 16;
+
 /** The chat view of the extension, used as a person uses it. */
 export class ChatView {
   readonly frame: FrameLocator;
@@ -72,7 +75,21 @@ export class ChatView {
 
   /** What a screen reader calls the control with the focus. */
   async focusedLabel(): Promise<string | null> {
-    return await this.frame.locator(':focus').getAttribute('aria-label');
+    const focused = this.frame.locator(':focus');
+    if ((await focused.count()) === 0) return null;
+    return (await focused.getAttribute('aria-label')) ?? (await focused.textContent());
+  }
+
+  /** Presses Tab, or Shift+Tab, until the control with such a label has the focus. */
+  async tabTo(label: RegExp, key: 'Tab' | 'Shift+Tab'): Promise<void> {
+    const met: (string | null)[] = [];
+    while (met.length < MAX_TABS) {
+      const focused = await this.focusedLabel();
+      if (focused !== null && label.test(focused)) return;
+      met.push(focused);
+      await this.press(key);
+    }
+    throw new Error(`${key} never came to ${String(label)}, but to ${met.join(', ')}`);
   }
 
   /** Types into the focused input; several lines as with Shift+Enter. */
