@@ -23,8 +23,6 @@ export function addDrafts(
   limits: DraftLimits,
 ): Slice<Sequence>[] {
   const { cost, cache, maxTokens, maxRows, maxLogitRows } = limits;
-  // What was run for a wrong guess could not be taken back.
-  if (cache.isRecurrent) return [...slices];
   if (slices.some(({ sequence }) => sequence.numPending !== 1)) return [...slices];
   const rows = slices.length;
   const shareOf = (total: number) => Math.floor((Math.min(total, maxTokens) - rows) / rows);
@@ -37,7 +35,9 @@ export function addDrafts(
   return slices.map((slice) => {
     const { sequence } = slice;
     const forced = sequence.forcedNext(forcedShare);
-    const draft = forced.length > 0 ? forced : guessed(sequence, share, rows, cost);
+    // What a wrong guess has done to a recurrent state could not be taken back.
+    const canGuess = forced.length === 0 && !cache.isRecurrent;
+    const draft = canGuess ? guessed(sequence, share, rows, cost) : forced;
     const wanted = cache.blocksFor(sequence.tokens.length + draft.length);
     const added = Math.max(0, wanted - (sequence.table?.blocks.length ?? 0));
     if (draft.length === 0 || added > blocks) return slice;

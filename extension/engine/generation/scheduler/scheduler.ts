@@ -278,7 +278,6 @@ export class Scheduler {
 
   private draw(drawable: Drawable): void {
     const { sequence } = drawable;
-    if (sequence.isCancelled) return;
     try {
       if (!this.drawAll(drawable)) this.finish(sequence);
     } catch (error) {
@@ -295,18 +294,22 @@ export class Scheduler {
     const isGuessed = sequence.forcedNext(1).length === 0;
     let accepted = 0;
     let wantsMore = true;
-    for (const row of rows) {
-      wantsMore = sequence.draw(row, this.now());
-      const isRight = accepted < draft.length && sequence.tokens.at(-1) === draft[accepted];
-      if (!wantsMore || !isRight || sequence.isCancelled) break;
-      accepted++;
+    try {
+      for (const row of rows) {
+        if (sequence.isCancelled) break;
+        wantsMore = sequence.draw(row, this.now());
+        const isRight = accepted < draft.length && sequence.tokens.at(-1) === draft[accepted];
+        if (!wantsMore || !isRight) break;
+        accepted++;
+      }
+    } finally {
+      this.runner.keep(sequence, draft, accepted);
     }
     if (isGuessed) {
       this.counters.draftedTokens += draft.length;
       this.counters.acceptedTokens += accepted;
       sequence.acceptance.observe(draft.length, accepted);
     }
-    this.runner.keep(sequence, accepted);
     return wantsMore;
   }
 

@@ -94,9 +94,14 @@ export class StepRunner {
     }
   }
 
-  /** Files the keys and values of drafted tokens that turned out right. */
-  keep({ table, tokens }: Sequence, accepted: number): void {
-    if (table !== null && accepted > 0) this.cache.commit(table, tokens, table.length + accepted);
+  /**
+   * Files the keys and values of the first `accepted` tokens of a draft. A recurrent state that has seen others belongs to
+   * no text of this sequence.
+   */
+  keep({ table, tokens }: Sequence, { length }: readonly number[], accepted: number): void {
+    if (table === null || length === 0) return;
+    if (accepted < length) this.cache.spoil(table);
+    if (accepted > 0) this.cache.commit(table, tokens, table.length + accepted);
   }
 
   /** Ends the running step, if there is one. */

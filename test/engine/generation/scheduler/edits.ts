@@ -8,17 +8,25 @@ import { VOCAB_SIZE } from './toy_model';
 
 const PRIORITIES: readonly [Priority, ...Priority[]] = ['completion', 'chat', 'port', 'background'];
 
-/** A text as it comes from another by typing, deleting, replacing in the middle, or not at all. */
-export function edit(random: Random, base: readonly number[], longest: number): number[] {
+/**
+ * A text of at most `longest` tokens as it comes from another by typing, deleting, replacing in the middle, or not at
+ * all; `write` gives the new parts.
+ */
+export function edit(
+  random: Random,
+  base: readonly number[],
+  longest: number,
+  write: (length: number) => number[] = (length) => randomTokens(random, length),
+): number[] {
   const at = random.int(0, base.length);
-  const typed = randomTokens(random, random.int(1, 12));
+  const typed = write(random.int(1, 12));
   const edited = random.pick([
     () => [...base],
     () => [...base, ...typed],
     () => base.slice(0, Math.max(1, at)),
     () => [...base.slice(0, at), ...typed, ...base.slice(at)],
     () => [...base.slice(0, at), ...typed, ...base.slice(at + typed.length)],
-    () => randomTokens(random, random.int(1, longest)),
+    () => write(random.int(1, longest)),
   ])();
   return edited.slice(0, longest);
 }

@@ -19,10 +19,12 @@ const VOCAB_SIZE = 192;
 const CONTEXT = 256;
 const MAX_TOKENS = 64;
 const NUM_STATES = 6;
+const MAX_ROWS = 4;
 
 async function start(
   name: string,
   backend: Backend,
+  maxLogitRows = MAX_ROWS,
 ): Promise<{ executable: Executable; cache: PagedCache; scheduler: Scheduler }> {
   const model = openModel(join(FIXTURES, 'families', name));
   const { kvBlockSize: blockSize } = backend;
@@ -34,7 +36,7 @@ async function start(
       precision: 'exact',
       kvBlocks: numBlocks,
       maxTokens: MAX_TOKENS,
-      maxLogitRows: 4,
+      maxLogitRows,
       stateSlots: NUM_STATES,
       threads: 2,
     },
@@ -54,7 +56,8 @@ async function start(
     eosIds: [],
     vocabSize: VOCAB_SIZE,
     prefillStep: MAX_TOKENS,
-    maxRows: 4,
+    maxRows: Math.min(maxLogitRows, MAX_ROWS),
+    maxLogitRows,
   });
   return { executable, cache, scheduler };
 }
@@ -146,6 +149,23 @@ for (const name of ['qwen3-next', 'qwen3.5', 'qwen3.5-moe']) {
         assert.equal(third.cachedTokens, 64);
         assert.deepEqual(third.ids, await coldly([...common, ...text(33, 60)]));
         warm.scheduler.checkIntegrity();
+      });
+
+      test('a prompt is scored many tokens a step, as it would be one by one', async () => {
+        const [first = 0, ...forcedIds] = text(51, 90);
+        const scored = { ...request([first]), forcedIds, maxTokens: 100, logprobs: 2 };
+        const score = async (maxLogitRows: number) => {
+          const { scheduler, executable } = await start(name, backend, maxLogitRows);
+          const { ids, logprobs } = await scheduler.generate(scored);
+          scheduler.checkIntegrity();
+          const { steps } = scheduler.metrics();
+          await scheduler.close();
+          executable.dispose();
+          return { steps, ids, logprobs };
+        };
+        const [chunks, single] = [await score(24), await score(1)];
+        assert.ok(single.steps >= 100 && chunks.steps < 30, `${chunks.steps} steps`);
+        assert.deepEqual([chunks.ids, chunks.logprobs], [single.ids, single.logprobs]);
       });
 
       test('a cancelled request leaves no state behind', async () => {

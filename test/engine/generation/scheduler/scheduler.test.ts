@@ -30,6 +30,7 @@ function setUp({
     blockSize: BLOCK_SIZE,
     contextLength,
     copyBlocks: model.copyBlocks,
+    ...(toy.states !== undefined && { states: { numSlots: toy.states, copy: model.copyState } }),
   });
   const scheduler = new Scheduler({
     executable: model,
@@ -207,18 +208,55 @@ describe('scheduler: drafts', () => {
 });
 
 describe('scheduler: tokens that are given', () => {
-  test('a prompt is scored many tokens a step, as it would be one by one', async () => {
-    const { model, scheduler } = setUp({ rowMs: 0.1 });
-    const [first = 0, ...forcedIds] = prompt(120, 1);
-    const scored = request([first], { forcedIds, logprobs: 2, maxTokens: forcedIds.length + 5 });
-    const { logprobs, ids } = await scheduler.generate(scored);
-    assert.ok(model.numSteps <= Math.ceil(forcedIds.length / 7) + 6, `${model.numSteps} steps`);
-    assert.equal(scheduler.metrics().draftedTokens, 0);
-    const single = setUp({ rowMs: 0.1, maxRows: 1 });
-    const one = await single.scheduler.generate(scored);
-    assert.ok(single.model.numSteps > forcedIds.length);
-    assert.deepEqual([one.ids, one.logprobs], [ids, logprobs]);
-  });
+  const [first = 0, ...forcedIds] = prompt(120, 1);
+  const scored = request([first], { forcedIds, logprobs: 2, maxTokens: forcedIds.length + 5 });
+  for (const [kind, toy] of [
+    ['', {}],
+    [' of a model with recurrent state', { states: 4 }],
+  ] as const) {
+    test(`a prompt${kind} is scored many tokens a step, as it would be one by one`, async () => {
+      const { model, scheduler } = setUp({ rowMs: 0.1, ...toy });
+      const { logprobs, ids } = await scheduler.generate(scored);
+      assert.ok(model.numSteps <= Math.ceil(forcedIds.length / 7) + 6, `${model.numSteps} steps`);
+      assert.equal(scheduler.metrics().draftedTokens, 0);
+      const single = setUp({ rowMs: 0.1, maxRows: 1, ...toy });
+      const one = await single.scheduler.generate(scored);
+      assert.ok(single.model.numSteps > forcedIds.length);
+      assert.deepEqual([one.ids, one.logprobs], [ids, logprobs]);
+    });
+  }
+
+  for (const [end, act] of [
+    ['has enough', () => false],
+    [
+      'fails',
+      () => {
+        throw new Error('the reader broke');
+      },
+    ],
+    ['cancels', (controller: AbortController) => (controller.abort(), true)],
+  ] as const) {
+    test(`a reader that ${end} in the middle leaves no state of tokens that it did not get`, async () => {
+      const { scheduler, cache } = setUp({ rowMs: 0.1, states: 4 });
+      for (let enough = 1; enough < 20; enough++) {
+        const controller = new AbortController();
+        let tokens = 0;
+        const onText = (_: string, scores: readonly unknown[] = []) =>
+          (tokens += scores.length) < enough || act(controller);
+        const text = [enough, ...forcedIds];
+        const { signal } = controller;
+        await scheduler
+          .generate({ ...scored, ids: [enough], onText, signal })
+          .catch((error: unknown) => assert.match(String(error), /the reader broke/));
+        scheduler.checkIntegrity();
+        // The model itself fails when it is given a state that has seen another number of tokens.
+        const after = request(text.slice(0, 60));
+        const cold = setUp({ states: 4 }).scheduler.generate(after);
+        assert.deepEqual((await scheduler.generate(after)).ids, (await cold).ids);
+      }
+      assert.equal(cache.numAvailable, cache.numBlocks);
+    });
+  }
 });
 
 describe('scheduler: cache', () => {

@@ -243,7 +243,8 @@ function reader(enough: number): (delta: string) => boolean {
   return (delta) => (length += delta.length) < enough;
 }
 
-function essence(result: GenerateResult): Partial<GenerateResult> {
+/** What must not depend on how an answer was computed. */
+export function essence(result: GenerateResult): Partial<GenerateResult> {
   const { ids, text, finishReason, logprobs } = result;
   return { ids, text, finishReason, ...(logprobs && { logprobs }) };
 }
