@@ -9,6 +9,9 @@ namespace {
 constexpr int kKeyVectors = kKvBlock / 16;
 
 template <bool kIsHalf>
+constexpr int64_t kElementBytes = kIsHalf ? 2 : 4;
+
+template <bool kIsHalf>
 ANLLM_INLINE F32 LoadKv(const uint8_t* base, int64_t index) {
   if constexpr (kIsHalf) return LoadHalf(reinterpret_cast<const uint16_t*>(base) + index);
   return Load(reinterpret_cast<const float*>(base) + index);
@@ -21,23 +24,57 @@ struct ChunkKeys {
   int64_t kv_head;
   int64_t chunk_begin;
   KeyRange keys;
+  int64_t visible_end;  // of the tile
 
   /** Index of the head's first element in block `position / kKvBlock`, for `size` elements a head. */
   ANLLM_INLINE int64_t Start(int64_t position, int64_t size) const {
     return (table[position / kKvBlock] * op.kv.kv_heads + kv_head) * size;
   }
+
+  /** The head's keys, and its values, in the block of `position`. */
+  template <bool kIsHalf>
+  ANLLM_INLINE const uint8_t* KeysAt(int64_t position) const {
+    return op.kv.keys + Start(position, op.kv.key_dim * kKvBlock) * kElementBytes<kIsHalf>;
+  }
+  template <bool kIsHalf>
+  ANLLM_INLINE const uint8_t* ValuesAt(int64_t position) const {
+    return op.kv.values + Start(position, kKvBlock * op.kv.value_stride) * kElementBytes<kIsHalf>;
+  }
+
+  // What is read after one block is asked for on the way through it: blocks lie anywhere, and the hardware's
+  // own prefetching stops at their ends.
+
+  /** Read after the keys of the block that ends before `after`. */
+  template <bool kIsHalf>
+  ANLLM_INLINE const uint8_t* NextOfKeys(int64_t after) const {
+    return after < keys.end ? KeysAt<kIsHalf>(after) : ValuesAt<kIsHalf>(keys.begin);
+  }
+  /** Read after the values of the block that ends before `after`. */
+  template <bool kIsHalf>
+  ANLLM_INLINE const uint8_t* NextOfValues(int64_t after) const {
+    if (after < keys.end) return ValuesAt<kIsHalf>(after);
+    return KeysAt<kIsHalf>(Smaller(after, visible_end - 1));
+  }
 };
 
-/** scores [kRows][kKvBlock at stride kKeyChunk] = q · the 32 keys of one block. */
+/** Asks for `bytes` of memory. */
+ANLLM_INLINE void Prefetch(const uint8_t* p, int64_t bytes) {
+  constexpr int64_t kLineBytes = 64;
+  for (int64_t i = 0; i < bytes; i += kLineBytes) __builtin_prefetch(p + i);
+}
+
+/** scores [kRows][kKvBlock at stride kKeyChunk] = q · the 32 keys of one block; asks for `next`. */
 template <int kRows, bool kIsHalf>
-void Score(const float* q, const uint8_t* keys, int64_t start, int64_t dim, float* scores) {
+void Score(const float* q, const uint8_t* keys, const uint8_t* next, int64_t dim, float* scores) {
   F32 sums[kRows][kKeyVectors];
   for (int r = 0; r < kRows; r++) {
     for (int v = 0; v < kKeyVectors; v++) sums[r][v] = Zero();
   }
   for (int64_t d = 0; d < dim; d++) {
+    constexpr int64_t kStepBytes = kKvBlock * kElementBytes<kIsHalf>;
+    Prefetch(next + d * kStepBytes, kStepBytes);
     F32 key[kKeyVectors];
-    for (int v = 0; v < kKeyVectors; v++) key[v] = LoadKv<kIsHalf>(keys, start + d * kKvBlock + 16 * v);
+    for (int v = 0; v < kKeyVectors; v++) key[v] = LoadKv<kIsHalf>(keys, d * kKvBlock + 16 * v);
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; r++) {
       const F32 x = Set(q[r * dim + d]);
@@ -90,12 +127,13 @@ void Mix(const ChunkKeys& chunk, const float* weights, int64_t column, float* ou
   for (int64_t position = chunk.keys.begin; position < chunk.keys.end;) {
     const int64_t block_begin = position / kKvBlock * kKvBlock;
     const int64_t end = Smaller(chunk.keys.end, block_begin + kKvBlock);
-    const int64_t start = chunk.Start(position, kKvBlock * kv.value_stride) + column;
+    const uint8_t* values = chunk.ValuesAt<kIsHalf>(position);
+    const uint8_t* next = chunk.NextOfValues<kIsHalf>(block_begin + kKvBlock);
     for (; position < end; position++) {
+      const int64_t start = (position - block_begin) * kv.value_stride + column;
+      Prefetch(next + start * kElementBytes<kIsHalf>, 16 * kVectors * kElementBytes<kIsHalf>);
       F32 value[kVectors];
-      for (int v = 0; v < kVectors; v++) {
-        value[v] = LoadKv<kIsHalf>(kv.values, start + (position - block_begin) * kv.value_stride + 16 * v);
-      }
+      for (int v = 0; v < kVectors; v++) value[v] = LoadKv<kIsHalf>(values, start + 16 * v);
       const float* weight = weights + position - chunk.chunk_begin;
       for (int r = 0; r < kRows; r++) {
         const F32 w = Set(weight[r * kKeyChunk]);
@@ -124,9 +162,10 @@ template <bool kIsHalf>
 void ScoreAll(const ChunkKeys& chunk, int64_t rows, const float* q, float* scores) {
   const int64_t dim = chunk.op.kv.key_dim;
   for (int64_t begin = chunk.keys.begin / kKvBlock * kKvBlock; begin < chunk.keys.end; begin += kKvBlock) {
-    const int64_t start = chunk.Start(begin, dim * kKvBlock);
+    const uint8_t* keys = chunk.KeysAt<kIsHalf>(begin);
+    const uint8_t* next = chunk.NextOfKeys<kIsHalf>(begin + kKvBlock);
     ForGroups<kScoreRows>(rows, [&](int64_t row, auto count) {
-      Score<count.value, kIsHalf>(q + row * dim, chunk.op.kv.keys, start, dim,
+      Score<count.value, kIsHalf>(q + row * dim, keys, next, dim,
                                   scores + row * kKeyChunk + begin - chunk.chunk_begin);
     });
   }
@@ -137,8 +176,13 @@ void ScoreAll(const ChunkKeys& chunk, int64_t rows, const float* q, float* score
 void AttendChunk(const AttentionOp& op, const Step& step, const QueryTile& tile, int64_t chunk,
                  const float* q, float* scores, float* partials) {
   const KeyRange all = {chunk * kKeyChunk, (chunk + 1) * kKeyChunk};
-  const ChunkKeys keys = {op, step.block_tables + tile.sequence * step.blocks_per_sequence, tile.kv_head,
-                          all.begin, Intersect(VisibleKeys(op, step, tile), all)};
+  const KeyRange visible = VisibleKeys(op, step, tile);
+  const ChunkKeys keys = {op,
+                          step.block_tables + tile.sequence * step.blocks_per_sequence,
+                          tile.kv_head,
+                          all.begin,
+                          Intersect(visible, all),
+                          visible.end};
   const int64_t rows = tile.rows();
   op.kv.is_half ? ScoreAll<true>(keys, rows, q, scores) : ScoreAll<false>(keys, rows, q, scores);
   for (int64_t row = 0; row < rows; row++) {
