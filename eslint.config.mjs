@@ -6,6 +6,14 @@ import tseslint from 'typescript-eslint';
 const TEXT_ATTRIBUTES = '/^(aria-label|title|label|placeholder|alt)$/';
 const WORDS =
   ':matches(Literal[value=/[a-z]/i], TemplateLiteral:has(TemplateElement[value.raw=/[a-z]/i]))';
+
+/** The same in the host, but for names of icons and the product. */
+const TEXT_OPTIONS = '/^(title|label|description|detail|tooltip|prompt|placeHolder|placeholder)$/';
+const MESSAGES = '/^(show(Error|Warning|Information)Message|setStatusBarMessage)$/';
+const HAS_WORDS = '/^(?!(\\$\\([\\w~-]+\\) ?)?(anllm(: )?)?$).*[a-z]/i';
+const HOST_WORDS =
+  `:matches(Literal[value=${HAS_WORDS}], BinaryExpression[operator="+"], ` +
+  `TemplateLiteral:has(> TemplateElement[value.raw=${HAS_WORDS}]))`;
 const translate = 'Users read this: write l10n.t(…), see docs/translating.md';
 
 /** What `npm run l10n` reads is the literal itself, or the message of an object. */
@@ -66,6 +74,17 @@ export default tseslint.config(
     // Programs that print: scripts and tests.
     files: ['scripts/**', 'test/**'],
     rules: { 'no-console': 'off' },
+  },
+  {
+    files: ['extension/host/**'],
+    rules: {
+      'no-restricted-syntax': untranslated([
+        `CallExpression[callee.property.name=${MESSAGES}] > ${HOST_WORDS}`,
+        `Property[key.name=${TEXT_OPTIONS}] > ${HOST_WORDS}`,
+        `Property[key.name=${TEXT_OPTIONS}] > ConditionalExpression > ${HOST_WORDS}`,
+        `AssignmentExpression[left.property.name=${TEXT_OPTIONS}] > ${HOST_WORDS}`,
+      ]),
+    },
   },
   {
     files: ['webview/**'],

@@ -1,4 +1,5 @@
 /** What each command does. Loaded with the first command that is run. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import { CHAT_COMMANDS } from './chat/commands';
 import type { CommandId } from './command_ids';
@@ -49,11 +50,11 @@ export const COMMANDS: Readonly<Record<CommandId, Command>> = {
 
 async function clearCache({ engine }: Host): Promise<void> {
   const { files, bytes } = await engine.clearCache();
-  const size = `${(bytes / 2 ** 20).toFixed(0)} MB`;
+  const size = (bytes / 2 ** 20).toFixed(0);
   void vscode.window.showInformationMessage(
     files === 0
-      ? 'anllm: the cache is empty.'
-      : `anllm: removed ${size} of packed weights and kept conversations.`,
+      ? l10n.t('anllm: the cache is empty.')
+      : l10n.t('anllm: removed {size} MB of packed weights and kept conversations.', { size }),
   );
 }
 
@@ -65,7 +66,7 @@ async function enable({ configuration, snooze }: Host): Promise<void> {
 async function toggleLanguage({ configuration }: Host): Promise<void> {
   const languageId = vscode.window.activeTextEditor?.document.languageId;
   if (languageId === undefined) {
-    void vscode.window.showInformationMessage('anllm: open a file of the language first.');
+    void vscode.window.showInformationMessage(l10n.t('anllm: open a file of the language first.'));
     return;
   }
   await configuration.setLanguage(languageId, !languageEnabled(configuration.current, languageId));
@@ -73,10 +74,11 @@ async function toggleLanguage({ configuration }: Host): Promise<void> {
 
 async function trigger({ configuration, snooze }: Host): Promise<void> {
   if (!configuration.current.enabled || snooze.active) {
-    const state = snooze.active ? 'snoozed' : 'disabled';
     const choice = await vscode.window.showInformationMessage(
-      `anllm: completions are ${state}.`,
-      'Enable',
+      snooze.active
+        ? l10n.t('anllm: completions are snoozed.')
+        : l10n.t('anllm: completions are disabled.'),
+      l10n.t('Enable'),
     );
     if (choice === undefined) return;
     snooze.end();
@@ -94,10 +96,12 @@ async function snooze({ snooze: state }: Host, argument: unknown): Promise<void>
 }
 
 async function askMinutes(active: boolean): Promise<number | undefined> {
-  const end = { label: 'End snooze', minutes: 0 };
-  const times = SNOOZE_MINUTES.map((minutes) => ({ label: `For ${minutes} minutes`, minutes }));
+  const end = { label: l10n.t('End snooze'), minutes: 0 };
+  const times = SNOOZE_MINUTES.map((minutes) => {
+    return { label: l10n.t('For {minutes} minutes', { minutes }), minutes };
+  });
   const choice = await vscode.window.showQuickPick(active ? [end, ...times] : times, {
-    title: 'Snooze completions',
+    title: l10n.t('Snooze completions'),
   });
   return choice?.minutes;
 }

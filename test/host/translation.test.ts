@@ -8,6 +8,7 @@ import { emptyAnswer, newConversation } from '../../extension/host/chat/turns';
 import { explain, renderDecisions, type Decision } from '../../extension/host/completion/decisions';
 import type { SupervisedStatus } from '../../extension/host/engine/supervisor';
 import { CATALOGUE, TASKS, taskTitle } from '../../extension/host/models/catalogue';
+import { sourceTitle } from '../../extension/host/models/library';
 import { renderNetwork } from '../../extension/host/models/network_page';
 import { problemOf, statusProblem } from '../../extension/host/models/problems';
 import { gist } from '../../extension/host/models/quantization';
@@ -16,6 +17,7 @@ import { showBytes, showProgress, showSpeed } from '../../extension/host/models/
 import { statusView, type StatusInput } from '../../extension/host/status_view';
 import { EMPTY_REASONS, type CompletionResult } from '../../extension/protocol/completion';
 import type { EngineSummary } from '../../extension/protocol/engine';
+import { MODEL_SOURCES } from '../../extension/protocol/models';
 import { pseudoTexts, withoutTranslated } from '../pseudo';
 
 before(() => l10n.config({ contents: pseudoTexts() }));
@@ -114,8 +116,8 @@ test('the chat: notes below answers, the state of the model, what is exported', 
   assertTranslated(conversation.title, toMarkdown(conversation).replace(/^\d.*$/m, ''));
 });
 
-test('the models: why they are recommended, how large they are', () => {
-  assertTranslated(...TASKS.map(taskTitle));
+test('the models: who keeps them, why they are recommended, how large they are', () => {
+  assertTranslated(...MODEL_SOURCES.map(sourceTitle), ...TASKS.map(taskTitle));
   assertTranslated(...CATALOGUE.map(({ strength }) => strength()));
   const gib = 2 ** 30;
   const machine = { label: '', memoryBytes: 256 * gib, hasMetal: true, bandwidth: 8e11 };

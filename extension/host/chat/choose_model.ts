@@ -1,6 +1,7 @@
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import type { Host } from '../host';
-import { SOURCE_TITLES, sizeLine, type ModelLibrary } from '../models/library';
+import { sizeLine, sourceTitle, type ModelLibrary } from '../models/library';
 
 interface Choice extends vscode.QuickPickItem {
   /** The new path; '' = none; undefined when the user gave up. */
@@ -14,33 +15,36 @@ export async function chooseModel({ configuration, models }: Host): Promise<void
   const choices: Choice[] = [
     ...(await installedChoices(library)),
     {
-      label: '$(cloud-download) Download a model…',
+      label: `$(cloud-download) ${l10n.t('Download a model…')}`,
       path: async () => void (await vscode.commands.executeCommand('anllm.models.download')),
     },
-    separator('Elsewhere on this computer'),
+    separator(l10n.t('Elsewhere on this computer')),
     {
-      label: '$(folder) A model folder…',
-      detail: 'Hugging Face format: config.json, tokenizer.json, *.safetensors',
+      label: `$(folder) ${l10n.t('A model folder…')}`,
+      detail: l10n.t('Hugging Face format: config.json, tokenizer.json, *.safetensors'),
       path: () => openDialog({ canSelectFolders: true, canSelectFiles: false }),
     },
     {
-      label: '$(file-binary) A .gguf file…',
-      path: () => openDialog({ filters: { 'GGUF model': ['gguf'] } }),
+      label: `$(file-binary) ${l10n.t('A .gguf file…')}`,
+      path: () => openDialog({ filters: { [l10n.t('GGUF model')]: ['gguf'] } }),
     },
   ];
   if (modelDir !== chatModelDir && !configuration.hasBuiltInModel) {
     choices.push({
-      label: '$(sparkle) The completion model',
-      detail: `${modelDir}: one model in memory for both`,
+      label: `$(sparkle) ${l10n.t('The completion model')}`,
+      detail: l10n.t('{modelDir}: one model in memory for both', { modelDir }),
       path: async () => modelDir,
     });
   }
   if (chatModelDir !== '') {
-    choices.push({ label: '$(circle-slash) No chat model', path: async () => '' });
+    choices.push({ label: `$(circle-slash) ${l10n.t('No chat model')}`, path: async () => '' });
   }
   const placeHolder =
-    chatModelDir === '' ? 'An instruct model on this computer' : `Now: ${chatModelDir}`;
-  const choice = await vscode.window.showQuickPick(choices, { title: 'Chat model', placeHolder });
+    chatModelDir === ''
+      ? l10n.t('An instruct model on this computer')
+      : l10n.t('Now: {model}', { model: chatModelDir });
+  const title = l10n.t('Chat model');
+  const choice = await vscode.window.showQuickPick(choices, { title, placeHolder });
   const path = await choice?.path();
   if (path !== undefined) await configuration.setChatModel(path);
 }
@@ -51,11 +55,11 @@ async function installedChoices(library: ModelLibrary): Promise<Choice[]> {
   const runs = all.filter(({ unsupported }) => unsupported === null);
   if (runs.length === 0) return [];
   return [
-    separator('Found on this computer'),
+    separator(l10n.t('Found on this computer')),
     ...runs.map((model) => ({
       label: model.name,
       description: sizeLine(model),
-      detail: `${SOURCE_TITLES[model.source]}: ${model.path}`,
+      detail: `${sourceTitle(model.source)}: ${model.path}`,
       path: async () => model.path,
     })),
   ];
@@ -66,7 +70,7 @@ function separator(label: string): Choice {
 }
 
 async function openDialog(options: vscode.OpenDialogOptions): Promise<string | undefined> {
-  const title = 'Choose the chat model';
+  const title = l10n.t('Choose the chat model');
   const [uri] = (await vscode.window.showOpenDialog({ ...options, title })) ?? [];
   return uri?.fsPath;
 }

@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import type { CommandId } from '../command_ids';
 import type { Host } from '../host';
@@ -35,7 +36,7 @@ async function attachSelection({ chat }: Host): Promise<void> {
   const editor = currentEditor();
   const attachment = editor && selectionAttachment(editor);
   if (!attachment) {
-    void vscode.window.showInformationMessage('anllm: select some code first.');
+    void vscode.window.showInformationMessage(l10n.t('anllm: select some code first.'));
     return;
   }
   const { controller, view } = await chat.get();
@@ -48,7 +49,7 @@ async function attachFile({ chat }: Host, argument: unknown, all: unknown): Prom
   const named = (Array.isArray(all) ? all : [argument]).filter((uri) => uri instanceof vscode.Uri);
   const document = currentEditor()?.document;
   if (named.length === 0 && !document) {
-    void vscode.window.showInformationMessage('anllm: open a file first.');
+    void vscode.window.showInformationMessage(l10n.t('anllm: open a file first.'));
     return;
   }
   const { controller, view } = await chat.get();
@@ -60,7 +61,9 @@ async function attachFile({ chat }: Host, argument: unknown, all: unknown): Prom
 async function attachTerminalSelection({ chat }: Host): Promise<void> {
   const attachment = await terminalAttachment();
   if (!attachment) {
-    void vscode.window.showInformationMessage('anllm: select some text in the terminal first.');
+    void vscode.window.showInformationMessage(
+      l10n.t('anllm: select some text in the terminal first.'),
+    );
     return;
   }
   const { controller, view } = await chat.get();
@@ -72,7 +75,7 @@ async function attachTerminalSelection({ chat }: Host): Promise<void> {
 async function askAboutProblem({ chat }: Host, place: unknown, command: string): Promise<void> {
   if (!isProblemPlace(place)) {
     void vscode.window.showInformationMessage(
-      'anllm: use the light bulb of a problem in the editor.',
+      l10n.t('anllm: use the light bulb of a problem in the editor.'),
     );
     return;
   }

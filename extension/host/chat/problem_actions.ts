@@ -1,4 +1,5 @@
 /** The light bulb on a problem: explain or fix it in the chat. */
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import type { Configuration } from '../configuration';
 import type { Disposable } from '../lifecycle';
@@ -11,18 +12,10 @@ export interface ProblemPlace {
   readonly message: string;
 }
 
-const ACTIONS = [
-  {
-    command: 'anllm.chat.fixProblem',
-    title: 'Fix with anllm',
-    kind: vscode.CodeActionKind.QuickFix,
-  },
-  {
-    command: 'anllm.chat.explainProblem',
-    title: 'Explain with anllm',
-    kind: vscode.CodeActionKind.QuickFix,
-  },
-] as const;
+const actions = () => [
+  { command: 'anllm.chat.fixProblem', title: l10n.t('Fix with anllm') },
+  { command: 'anllm.chat.explainProblem', title: l10n.t('Explain with anllm') },
+];
 
 export function registerProblemActions(configuration: Configuration): Disposable {
   return vscode.languages.registerCodeActionsProvider(
@@ -33,8 +26,8 @@ export function registerProblemActions(configuration: Configuration): Disposable
         if (!problem || chatModelOf(configuration.current.engine) === '') return [];
         const { range, message } = problem;
         const place: ProblemPlace = { uri: document.uri, range, message };
-        return ACTIONS.map(({ command, title, kind }) => {
-          const action = new vscode.CodeAction(title, kind);
+        return actions().map(({ command, title }) => {
+          const action = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);
           action.command = { command, title, arguments: [place] };
           action.diagnostics = [problem];
           return action;

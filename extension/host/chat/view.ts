@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import { checkFromView, type FromView, type ToView } from '../../protocol/chat_view';
 import { assertNever } from '../../protocol/errors';
@@ -167,9 +168,9 @@ export class ChatView implements vscode.WebviewViewProvider {
   private async remove(id: string): Promise<void> {
     const found = await this.parts.history.read(id);
     if (!found) return;
-    const remove = 'Delete';
-    const question = `Delete the chat “${found.title}”?`;
-    const options = { modal: true, detail: 'It cannot be brought back.' };
+    const remove = l10n.t('Delete');
+    const question = l10n.t('Delete the chat “{title}”?', { title: found.title });
+    const options = { modal: true, detail: l10n.t('It cannot be brought back.') };
     if ((await vscode.window.showWarningMessage(question, options, remove)) !== remove) return;
     await this.parts.controller.remove(id);
     await this.listHistory();
@@ -181,7 +182,7 @@ export class ChatView implements vscode.WebviewViewProvider {
     const name = found.title.replaceAll(/[^\p{L}\p{N}]+/gu, '-').replaceAll(/^-|-$/g, '');
     const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
     const uri = await vscode.window.showSaveDialog({
-      title: 'Export the chat',
+      title: l10n.t('Export the chat'),
       filters: { Markdown: ['md'] },
       ...(folder ? { defaultUri: vscode.Uri.joinPath(folder, `${name || 'chat'}.md`) } : {}),
     });
@@ -200,8 +201,12 @@ function displayTranslation(): Translation | undefined {
 /** A model wrote the address: the user sees all of it before anything is opened. */
 async function openLink(url: string): Promise<void> {
   if (!/^(https?:\/\/|mailto:)/i.test(url)) return;
-  const open = 'Open';
+  const open = l10n.t('Open');
   const options = { modal: true, detail: url };
-  const choice = await vscode.window.showInformationMessage('Open this link?', options, open);
+  const choice = await vscode.window.showInformationMessage(
+    l10n.t('Open this link?'),
+    options,
+    open,
+  );
   if (choice === open) await vscode.env.openExternal(vscode.Uri.parse(url, true));
 }

@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import { isSensitive } from '../chat/apply';
 import { askOnce } from '../chat/ask_once';
@@ -40,9 +41,9 @@ export class InlineEdit implements Disposable {
   async start(): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (!editor || vscode.workspace.fs.isWritableFileSystem(editor.document.uri.scheme) === false) {
-      throw new Error('open a file that can be changed first.');
+      throw new Error(l10n.t('open a file that can be changed first.'));
     }
-    if (this.writing) throw new Error('an edit is being written: cancel it first.');
+    if (this.writing) throw new Error(l10n.t('an edit is being written: cancel it first.'));
     if (!(await this.hasModel())) return;
     const { document } = editor;
     if (isSensitive(document.uri.path) && !(await confirmSensitive(document.uri))) return;
@@ -81,7 +82,7 @@ export class InlineEdit implements Disposable {
   }
 
   private needReview(): Review {
-    if (!this.review) throw new Error('there is no edit to keep or to discard.');
+    if (!this.review) throw new Error(l10n.t('there is no edit to keep or to discard.'));
     return this.review;
   }
 
@@ -94,10 +95,12 @@ export class InlineEdit implements Disposable {
     editor.setDecorations(mark, [new vscode.Range(range.start.line, 0, last, 0)]);
     try {
       const [from, to] = [range.start.line + 1, last + 1];
-      const lines = from === to ? `line ${from}` : `lines ${from} to ${to}`;
       return await vscode.window.showInputBox({
-        title: `Edit ${lines}`,
-        prompt: 'What should change? The result is shown as a diff.',
+        title:
+          from === to
+            ? l10n.t('Edit line {from}', { from })
+            : l10n.t('Edit lines {from} to {to}', { from, to }),
+        prompt: l10n.t('What should change? The result is shown as a diff.'),
         value: this.lastInstruction,
       });
     } finally {
@@ -121,7 +124,7 @@ export class InlineEdit implements Disposable {
       if (code === null) {
         await closeDiff(proposal.uri, passage.document);
         if (isCancelled) return;
-        throw new Error('the model answered without code: ask again in other words.');
+        throw new Error(l10n.t('the model answered without code: ask again in other words.'));
       }
       await this.propose(passage, proposal, indentLike(code, passage.text));
     } catch (error) {
@@ -143,7 +146,7 @@ export class InlineEdit implements Disposable {
     const { temperature, maxTokens } = configuration.current.chat;
     try {
       return await askOnce(engine, {
-        title: 'anllm: writing the edit',
+        title: l10n.t('anllm: writing the edit'),
         messages: editMessages(passage.place(), instruction),
         temperature: temperature ?? TEMPERATURE,
         maxTokens,
@@ -166,14 +169,15 @@ export class InlineEdit implements Disposable {
     const { document } = passage;
     if (passage.isSameAs(code)) {
       await closeDiff(proposal.uri, document);
-      void vscode.window.showInformationMessage('anllm: the model changed nothing.');
+      void vscode.window.showInformationMessage(l10n.t('anllm: the model changed nothing.'));
       return;
     }
     if (!passage.isUntouched) {
       proposal.finish(code);
       void vscode.window.showWarningMessage(
-        'anllm: these lines changed while the model was writing, so the edit was not made. ' +
-          'Its text stays open beside them to copy from.',
+        l10n.t(
+          'anllm: these lines changed while the model was writing, so the edit was not made. Its text stays open beside them to copy from.',
+        ),
       );
       return;
     }
@@ -181,7 +185,7 @@ export class InlineEdit implements Disposable {
     const span = await passage.replace(code);
     const left = this.parts.snapshots.add(document.uri, before);
     const name = document.uri.path.split('/').at(-1) ?? '';
-    await showDiff(left, document.uri, `${name} (before ↔ edit)`, passage.line);
+    await showDiff(left, document.uri, l10n.t('{name} (before ↔ edit)', { name }), passage.line);
     await closeDiff(proposal.uri, null);
     const review = new Review({ document, before, old: passage.text, span, left }, () => {
       if (this.review === review) this.review = null;
@@ -192,9 +196,9 @@ export class InlineEdit implements Disposable {
 
   private async hasModel(): Promise<boolean> {
     if (this.model !== '') return true;
-    const choose = 'Choose a Model';
+    const choose = l10n.t('Choose a Model');
     const choice = await vscode.window.showInformationMessage(
-      'anllm: edits need a chat model; the built-in one completes code only.',
+      l10n.t('anllm: edits need a chat model; the built-in one completes code only.'),
       choose,
     );
     if (choice === choose) await vscode.commands.executeCommand('anllm.chat.chooseModel');

@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import { MODEL_SAMPLING, type ChatMessage } from '../../protocol/chat';
 import type { Attachment } from '../../protocol/conversation';
@@ -20,7 +21,7 @@ export async function answer(
   try {
     const { maxTokens, temperature } = configuration.current.chat;
     const messages = await promptFor(request, context);
-    stream.progress('Reading…');
+    stream.progress(l10n.t('Reading…'));
     await engine.chat(
       {
         messages,

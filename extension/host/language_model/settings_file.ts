@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import { modify } from 'jsonc-parser';
 import * as vscode from 'vscode';
 
@@ -8,9 +9,14 @@ import * as vscode from 'vscode';
 export async function writeToSettingsFile(key: string, value: unknown): Promise<void> {
   await vscode.commands.executeCommand('workbench.action.openSettingsJson');
   const editor = vscode.window.activeTextEditor;
-  const byHand = `put "${key}": ${JSON.stringify(value)} into your settings.json yourself.`;
+  const entry = `"${key}": ${JSON.stringify(value)}`;
   if (!editor?.document.uri.path.endsWith('/settings.json')) {
-    throw new Error(`the file of your settings did not open: ${byHand}`);
+    throw new Error(
+      l10n.t(
+        'the file of your settings did not open: put {entry} into your settings.json yourself.',
+        { entry },
+      ),
+    );
   }
   const { document } = editor;
   const changes = modify(document.getText(), [key], value, {
@@ -25,7 +31,12 @@ export async function writeToSettingsFile(key: string, value: unknown): Promise<
   // Where the settings lie on another machine than this process, the document cannot be saved through its own address.
   await vscode.commands.executeCommand('workbench.action.files.save');
   if (!isWritten || document.isDirty) {
-    throw new Error(`the file of your settings could not be changed: ${byHand}`);
+    throw new Error(
+      l10n.t(
+        'the file of your settings could not be changed: put {entry} into your settings.json yourself.',
+        { entry },
+      ),
+    );
   }
   await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
 }

@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import { chooseModel } from '../chat/choose_model';
 import type { Host } from '../host';
@@ -7,7 +8,8 @@ import { writeToSettingsFile } from './settings_file';
 interface Change {
   readonly key: string;
   readonly value: unknown;
-  readonly why: string;
+  /** What the setting does, as a clause. */
+  readonly why: () => string;
 }
 
 /** What VS Code's own chat needs to run without an account, on a model of the user's. */
@@ -15,12 +17,12 @@ const CHANGES: readonly Change[] = [
   {
     key: 'chat.allowAnonymousAccess',
     value: true,
-    why: 'lets the chat work without an account',
+    why: () => l10n.t('it lets the chat work without an account.'),
   },
   {
     key: 'chat.byokUtilityModelDefault',
     value: 'mainAgent',
-    why: 'has titles and summaries written by the same model',
+    why: () => l10n.t('it has titles and summaries written by the same model.'),
   },
 ];
 
@@ -33,8 +35,10 @@ export async function useInVsCode(host: Host): Promise<void> {
   const settings = vscode.workspace.getConfiguration();
   if (!canRunWithoutAccount(vscode.version)) {
     void vscode.window.showWarningMessage(
-      `anllm: VS Code ${vscode.version} asks for an account before its own chat runs; 1.122 and later do not. ` +
-        'The anllm view and @anllm work without one.',
+      l10n.t(
+        'anllm: VS Code {version} asks for an account before its own chat runs; 1.122 and later do not. The anllm view and @anllm work without one.',
+        { version: vscode.version },
+      ),
     );
   }
   const wanted = CHANGES.filter(({ key, value }) => settings.get(key) !== value);
@@ -56,13 +60,17 @@ function canRunWithoutAccount(version: string): boolean {
 }
 
 async function consent(changes: readonly Change[]): Promise<boolean> {
-  const lines = changes.map(({ key, value, why }) => `${key}: ${JSON.stringify(value)} ${why}.`);
-  const change = 'Change settings';
+  const lines = changes.map(({ key, value, why }) => `${key}: ${JSON.stringify(value)}; ${why()}`);
+  const change = l10n.t('Change settings');
   const choice = await vscode.window.showInformationMessage(
-    'Use the chat model for VS Code’s own chat?',
+    l10n.t('Use the chat model for VS Code’s own chat?'),
     {
       modal: true,
-      detail: `These of your settings are changed:\n\n${lines.join('\n')}\n\nPick the model in the chat’s model list.`,
+      detail: [
+        l10n.t('These of your settings are changed:'),
+        lines.join('\n'),
+        l10n.t('Pick the model in the chat’s model list.'),
+      ].join('\n\n'),
     },
     change,
   );

@@ -1,8 +1,9 @@
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import type { CommandId } from '../command_ids';
 import type { Host } from '../host';
 import { importModel } from './import_command';
-import { SOURCE_TITLES } from './library';
+import { sourceTitle } from './library';
 import { showNetwork } from './network_document';
 import { isInstalledModel, isRecommendation, isUnfinished } from './tree_nodes';
 
@@ -58,17 +59,25 @@ async function remove({ models, configuration }: Host, model: unknown): Promise<
   const { library } = await models.get();
   if (!library.store.owns(model.path)) {
     throw new Error(
-      `${model.name} is not anllm’s to delete: ${SOURCE_TITLES[model.source]} keeps it, at ${model.path}`,
+      l10n.t('{name} is not anllm’s to delete: {source} keeps it, at {path}', {
+        name: model.name,
+        source: sourceTitle(model.source),
+        path: model.path,
+      }),
     );
   }
   const { modelDir, chatModelDir } = configuration.current.engine;
   const isUsed = [modelDir, chatModelDir].includes(model.path);
+  const confirm = l10n.t('Delete');
   const choice = await vscode.window.showWarningMessage(
-    `Delete ${model.name} from this computer?`,
-    { modal: true, detail: isUsed ? `It is in use. ${model.path}` : model.path },
-    'Delete',
+    l10n.t('Delete {name} from this computer?', { name: model.name }),
+    {
+      modal: true,
+      detail: isUsed ? l10n.t('It is in use. {path}', { path: model.path }) : model.path,
+    },
+    confirm,
   );
-  if (choice !== 'Delete') return;
+  if (choice !== confirm) return;
   if (chatModelDir === model.path) await configuration.setChatModel('');
   if (modelDir === model.path) await configuration.setModel('');
   await library.store.remove(model.path);
@@ -79,12 +88,13 @@ async function discard({ models }: Host, argument: unknown): Promise<void> {
   if (!isUnfinished(argument)) return;
   const { library } = await models.get();
   const { plan } = argument;
+  const confirm = l10n.t('Give Up');
   const choice = await vscode.window.showWarningMessage(
-    `Give up the download of ${plan.name}?`,
-    { modal: true, detail: 'What has come of it is deleted.' },
-    'Give Up',
+    l10n.t('Give up the download of {name}?', { name: plan.name }),
+    { modal: true, detail: l10n.t('What has come of it is deleted.') },
+    confirm,
   );
-  if (choice !== 'Give Up' || library.downloads.isRunning(plan)) return;
+  if (choice !== confirm || library.downloads.isRunning(plan)) return;
   await library.store.discard(plan);
   library.tellChange();
 }
@@ -93,8 +103,8 @@ async function discard({ models }: Host, argument: unknown): Promise<void> {
 async function setToken({ models }: Host): Promise<void> {
   const { hub } = (await models.get()).library;
   const token = await vscode.window.showInputBox({
-    title: `Token of ${hub.host}`,
-    prompt: 'For gated and private models of this hub alone; empty forgets it',
+    title: l10n.t('Token of {host}', { host: hub.host }),
+    prompt: l10n.t('For gated and private models of this hub alone; empty forgets it'),
     password: true,
     ignoreFocusOut: true,
   });

@@ -1,3 +1,4 @@
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import type { Host } from '../host';
 import type { Running } from './downloads';
@@ -5,7 +6,7 @@ import type { ModelLibrary } from './library';
 import { askHit, askVariant, askWish, type Wish } from './pick_model';
 import type { Recommendation } from './recommend';
 import { FOLDER, readRepository, variantsOf, type RemoteModel, type Variant } from './repository';
-import { showBytes } from './sizes';
+import { showBytes, showSpeed } from './sizes';
 import type { Plan } from './store';
 
 /** Asks for a model and what of it, downloads it, and offers to use it. A cancelled download goes on the next time. */
@@ -63,12 +64,12 @@ function planOf({ name, revision }: RemoteModel, { label, files }: Variant): Pla
 async function look(library: ModelLibrary, name: string): Promise<[RemoteModel, Variant[]]> {
   const location = vscode.ProgressLocation.Notification;
   const model = await vscode.window.withProgress(
-    { location, title: `anllm: looking for ${name}` },
-    async () => readRepository(name, await library.hub.open(`files of ${name}`)),
+    { location, title: l10n.t('anllm: looking for {name}', { name }) },
+    async () => readRepository(name, await library.hub.open(l10n.t('files of {name}', { name }))),
   );
   const variants = variantsOf(model);
   if (variants.length === 0) {
-    throw new Error(`${name} has neither safetensors nor GGUF files.`);
+    throw new Error(l10n.t('{name} has neither safetensors nor GGUF files.', { name }));
   }
   return [model, variants];
 }
@@ -76,7 +77,7 @@ async function look(library: ModelLibrary, name: string): Promise<[RemoteModel, 
 /** @returns the path of the model, or null when the user paused the download */
 async function withNotification(library: ModelLibrary, plan: Plan): Promise<string | null> {
   const location = vscode.ProgressLocation.Notification;
-  const title = `anllm: downloading ${plan.name}`;
+  const title = l10n.t('anllm: downloading {name}', { name: plan.name });
   const path = await vscode.window.withProgress(
     { location, title, cancellable: true },
     (progress, token) => {
@@ -93,21 +94,28 @@ async function withNotification(library: ModelLibrary, plan: Plan): Promise<stri
   );
   if (path === null) {
     void vscode.window.showInformationMessage(
-      `anllm: the download of ${plan.name} is paused; “Download Model” or the Models view goes on with it.`,
+      l10n.t(
+        'anllm: the download of {name} is paused; “Download Model” or the Models view goes on with it.',
+        { name: plan.name },
+      ),
     );
   }
   return path;
 }
 
 function messageOf({ progress, speed }: Running, percent: number): string {
-  const rate = `${showBytes(Math.max(0, speed))}/s`;
-  return `${percent.toFixed(0)} % of ${showBytes(progress.totalBytes)}, ${rate}`;
+  return l10n.t('{percent} % of {total}, {speed}', {
+    percent: percent.toFixed(0),
+    total: showBytes(progress.totalBytes),
+    speed: showSpeed(speed),
+  });
 }
 
 async function offer({ configuration }: Host, name: string, path: string): Promise<void> {
-  const [chat, completion] = ['Use for chat', 'Use for completion'];
+  const chat = l10n.t('Use for chat');
+  const completion = l10n.t('Use for completion');
   const choice = await vscode.window.showInformationMessage(
-    `anllm: ${name} is on this computer.`,
+    l10n.t('anllm: {name} is on this computer.', { name }),
     chat,
     completion,
   );

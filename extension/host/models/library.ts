@@ -1,4 +1,6 @@
+import * as l10n from '@vscode/l10n';
 import type { InstalledModel, ModelSource } from '../../protocol/models';
+import { assertNever } from '../../protocol/errors';
 import type { EngineSupervisor } from '../engine/supervisor';
 import { Emitter } from '../lifecycle';
 import { CATALOGUE } from './catalogue';
@@ -9,14 +11,25 @@ import { recommend, type Recommendation } from './recommend';
 import { showBytes } from './sizes';
 import type { ModelStore } from './store';
 
-export const SOURCE_TITLES: Readonly<Record<ModelSource, string>> = {
-  embedded: 'Built in',
-  path: 'Chosen by path',
-  downloaded: 'Downloaded by anllm',
-  'hugging-face': 'Hugging Face cache',
-  'lm-studio': 'LM Studio',
-  ollama: 'Ollama',
-};
+/** Who keeps a model. */
+export function sourceTitle(source: ModelSource): string {
+  switch (source) {
+    case 'embedded':
+      return l10n.t('Built in');
+    case 'path':
+      return l10n.t('Chosen by path');
+    case 'downloaded':
+      return l10n.t('Downloaded by anllm');
+    case 'hugging-face':
+      return l10n.t('Hugging Face cache');
+    case 'lm-studio':
+      return 'LM Studio';
+    case 'ollama':
+      return 'Ollama';
+    default:
+      return assertNever(source);
+  }
+}
 
 /** The models on this computer. */
 export class ModelLibrary {

@@ -1,9 +1,9 @@
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import type { Host } from '../host';
 import type { Disposable } from '../lifecycle';
 
 const SCHEME = 'anllm-network';
-const URI = vscode.Uri.parse(`${SCHEME}:/Network activity.md`);
 const changed = new vscode.EventEmitter<vscode.Uri>();
 
 /** Serves the page as a read-only document. */
@@ -25,7 +25,12 @@ export function registerNetworkDocument({ models, configuration, server }: Host)
 
 /** Opens it with what is known now. */
 export async function showNetwork(): Promise<void> {
-  changed.fire(URI);
-  const document = await vscode.workspace.openTextDocument(URI);
+  const name = l10n.t({
+    message: 'Network activity',
+    comment: 'the name of a document, without /',
+  });
+  const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${name}.md` });
+  changed.fire(uri);
+  const document = await vscode.workspace.openTextDocument(uri);
   await vscode.window.showTextDocument(document, { preview: true });
 }

@@ -1,8 +1,9 @@
+import * as l10n from '@vscode/l10n';
 import type * as vscode from 'vscode';
 import { MODEL_SOURCES, type InstalledModel } from '../../protocol/models';
 import type { Configuration } from '../configuration';
 import { DisposableStore, type Disposable } from '../lifecycle';
-import { SOURCE_TITLES, type ModelLibrary } from './library';
+import { sourceTitle, type ModelLibrary } from './library';
 import { thisMachine } from './machine';
 import { downloadItem, groupItem, modelItem, recommendationItem } from './tree_items';
 import { isGroup, isRecommendation, isUnfinished, type Group, type Node } from './tree_nodes';
@@ -40,15 +41,19 @@ export class ModelTree implements Disposable {
     const all: InstalledModel[] = [...listed, ...chosen];
     const installed: Group[] = MODEL_SOURCES.map((source) => ({
       id: source,
-      title: SOURCE_TITLES[source],
+      title: sourceTitle(source),
       children: all.filter((model) => model.source === source),
     }));
     const groups: Group[] = [
-      { id: 'downloads', title: 'Downloads', children: await this.library.store.unfinished() },
+      {
+        id: 'downloads',
+        title: l10n.t('Downloads'),
+        children: await this.library.store.unfinished(),
+      },
       ...installed,
       {
         id: 'recommended',
-        title: 'Recommended for This Computer',
+        title: l10n.t('Recommended for This Computer'),
         description: thisMachine().label,
         children: this.library.recommended(listed),
       },

@@ -5,7 +5,7 @@ import type { EngineSettings } from '../../protocol/engine';
 import type { InstalledModel } from '../../protocol/models';
 import type { Running } from './downloads';
 import { taskTitle } from './catalogue';
-import { SOURCE_TITLES, sizeLine } from './library';
+import { sizeLine, sourceTitle } from './library';
 import { CONTEXT_TOKENS, type Recommendation } from './recommend';
 import { showBytes, showProgress, showSpeed } from './sizes';
 import type { Unfinished } from './store';
@@ -29,7 +29,7 @@ export function modelItem(
   const runs = model.unsupported === null;
   const item = new vscode.TreeItem(model.name);
   item.description = [sizeLine(model), ...roles].filter(Boolean).join(' · ');
-  const keeper = l10n.t('Kept by: {source}', { source: SOURCE_TITLES[model.source] });
+  const keeper = l10n.t('Kept by: {source}', { source: sourceTitle(model.source) });
   item.tooltip = [model.path, keeper, model.unsupported ?? ''].filter(Boolean).join('\n');
   item.iconPath = new vscode.ThemeIcon(runs ? (roles.length > 0 ? 'check' : 'package') : 'warning');
   item.contextValue = `model.${model.source}.${runs ? 'runs' : 'unsupported'}`;

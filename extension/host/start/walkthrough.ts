@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { SAMPLE } from './sample';
+import { sample } from './sample';
 
 /** Of package.json: publisher.name#id. */
 const WALKTHROUGH = 'anllm.anllm#start';
@@ -22,12 +22,13 @@ export async function openWalkthroughOnce(state: vscode.Memento): Promise<void> 
 
 /** Opens a file that is nowhere on the disk, and asks for a completion in it. */
 export async function tryCompletion(): Promise<void> {
+  const text = sample();
   const document = await vscode.workspace.openTextDocument({
     language: 'typescript',
-    content: SAMPLE.replace(CURSOR, ''),
+    content: text.replace(CURSOR, ''),
   });
   const editor = await vscode.window.showTextDocument(document);
-  const position = document.positionAt(SAMPLE.indexOf(CURSOR));
+  const position = document.positionAt(text.indexOf(CURSOR));
   editor.selection = new vscode.Selection(position, position);
   await vscode.commands.executeCommand('anllm.trigger');
 }
