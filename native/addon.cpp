@@ -159,13 +159,16 @@ CompileOptions ParseOptions(const program::Fields& f) {
                                   f.Has("stateSlots") ? f.Integer("stateSlots", 1, kMaxStateSlots) : 1};
   const int64_t threads = f.Integer("threads", 0, kMaxCpuThreads);
   const bool is_metal = f.String("device") == "metal";
-  return {is_metal,
-          f.Has("pipelineFolder") ? f.String("pipelineFolder") : "",
-          {limits, OneOf(f, "precision", kPrecisions),
-           threads == 0 ? DefaultThreads() : static_cast<int>(threads), SelectKernels(f.String("isa")),
-           !f.Has("decodeAttentionKernel") || f.Boolean("decodeAttentionKernel"),
-           f.Has("forceDequantized") && f.Boolean("forceDequantized"),
-           f.Has("packedFile") ? f.String("packedFile") : ""}};
+  const bool is_fast = OneOf(f, "precision", kPrecisions);
+  KvFormat kv_format = is_fast ? KvFormat::kHalf : KvFormat::kFloat;
+  if (f.Has("kvBits") && f.Integer("kvBits", 8, 16) == 8) kv_format = KvFormat::kInt8;
+  return {
+      is_metal,
+      f.Has("pipelineFolder") ? f.String("pipelineFolder") : "",
+      {limits, is_fast, kv_format, threads == 0 ? DefaultThreads() : static_cast<int>(threads),
+       SelectKernels(f.String("isa")), !f.Has("decodeAttentionKernel") || f.Boolean("decodeAttentionKernel"),
+       f.Has("forceDequantized") && f.Boolean("forceDequantized"),
+       f.Has("packedFile") ? f.String("packedFile") : ""}};
 }
 
 Napi::Value Compile(const Napi::CallbackInfo& info) {

@@ -1,9 +1,10 @@
-import type { Backend, BackendName, Executable, Precision } from './backend/backend';
+import type { Backend, BackendName, Executable, KvBits, Precision } from './backend/backend';
 import { PROBE_TOKENS } from './backend/calibrate';
 import { cacheFolder } from './backend/packed_cache';
 import { type Compilation, compileSelected } from './backend/select';
 import { blocksFor } from './cache/blocks';
 import { PagedCache } from './cache/paged';
+import { slotsFor, stateSlotsFor } from './cache/sizes';
 import { fuse } from './core/fuse';
 import { buildProgram } from './core/models/registry';
 import type { Program } from './core/program';
@@ -43,6 +44,8 @@ export interface EngineOptions {
   readonly prefillStep?: number;
   /** Megabytes on disk for keys and values of conversations; default 0: none are kept. */
   readonly sessionCache?: number;
+  /** Bits of keys and values; default 16. */
+  readonly kvBits?: KvBits;
   readonly features?: EngineFeatures;
 }
 
@@ -85,11 +88,6 @@ export interface EngineInfo {
 
 /** Longer contexts cost memory that few completions need; users raise it by option. */
 const DEFAULT_CONTEXT = 8192;
-/** Memory for cached sequences beyond the one that is running. */
-const CACHE_BYTES = 256 * 2 ** 20;
-const MAX_SLOTS = 4;
-/** Memory for recurrent states, of running sequences and kept ones. */
-const STATE_BYTES = 512 * 2 ** 20;
 /** Sequences that decode in the same step. */
 const MAX_ROWS = 8;
 /** Each costs a row of logits and, while it runs, keys and values. */
@@ -134,18 +132,19 @@ export class Engine {
     started: number,
   ): Promise<Engine> {
     const { weights: store } = model;
-    const { batchSize = MAX_ROWS, prefillStep, sessionCache = 0, precision } = options;
+    const { batchSize = MAX_ROWS, prefillStep, sessionCache = 0, precision, kvBits = 16 } = options;
     checkSteps(batchSize, prefillStep ?? MAX_STEP);
     const { kernels = true, decodeAttentionKernel, forceDequantized } = options.features ?? {};
     const program = fuse(buildProgram(model.config(), store));
     const contextLength = contextOf(program, options.contextLength);
-    const slots = slotsFor(program, contextLength, precision);
+    const slots = slotsFor(program, contextLength, precision, kvBits);
     const stateSlots = stateSlotsFor(program, batchSize);
     store.assertPresent(program.weights.map((weight) => weight.name));
     const optionsFor = ({ name, kvBlockSize }: Backend) => {
       onProgress(`loading weights for the ${name} backend`);
       return {
         precision,
+        kvBits,
         kvBlocks: blocksFor(contextLength, kvBlockSize) * slots,
         maxTokens: prefillStep ?? stepFor(name, batchSize),
         maxLogitRows: logitRowsFor(batchSize),
@@ -185,7 +184,7 @@ export class Engine {
       backendDescription: backend.description,
       precision,
       executable,
-      switches: { decodeAttentionKernel, forceDequantized },
+      switches: { kvBits, decodeAttentionKernel, forceDequantized },
     };
     const saved = openSavedCache(computation, cache, sessionCache);
     const scheduler = schedulerOf({ ...parts, cache, ...(saved && { saved }) }, pool);
@@ -359,23 +358,4 @@ function contextOf(program: Program, wanted: number | undefined): number {
     );
   }
   return wanted;
-}
-
-function slotsFor(program: Program, contextLength: number, precision: Precision): number {
-  const perToken = program.kvLayers.reduce(
-    (sum, l) => sum + l.kvHeads * (l.keyDim + l.valueDim),
-    0,
-  );
-  const slotBytes = perToken * contextLength * (precision === 'exact' ? 4 : 2);
-  return Math.max(1, Math.min(MAX_SLOTS, Math.floor(CACHE_BYTES / Math.max(slotBytes, 1))));
-}
-
-/** Slots for recurrent state; 0 for models that have none. */
-function stateSlotsFor({ stateLayers = [] }: Program, batchSize: number): number {
-  if (stateLayers.length === 0) return 0;
-  const bytes = stateLayers.reduce((sum, l) => {
-    const inputs = (l.taps - 1) * (2 * l.keyHeads * l.keyDim + l.valueHeads * l.valueDim);
-    return sum + 4 * (inputs + l.valueHeads * l.keyDim * l.valueDim);
-  }, 0);
-  return Math.max(2, Math.min(2 * batchSize, Math.floor(STATE_BYTES / bytes)));
 }

@@ -7,7 +7,7 @@ import { openRemote } from './remote/remote_engine';
 
 runChild(async (settings, onProgress) => {
   const { modelDir, backend, threads, contextLength, batchSize, prefillStep } = settings;
-  const { features, remote, sessionCache } = settings;
+  const { features, remote, sessionCache, kvBits } = settings;
   if (remote !== null) return openRemote({ ...remote, contextLength }, onProgress);
   const options = {
     modelDir: resolveModel(modelDir),
@@ -16,6 +16,7 @@ runChild(async (settings, onProgress) => {
     precision: 'fast',
     features,
     sessionCache,
+    kvBits,
     ...(contextLength > 0 && { contextLength }),
     ...(batchSize > 0 && { batchSize }),
     ...(prefillStep > 0 && { prefillStep }),

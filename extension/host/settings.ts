@@ -77,6 +77,7 @@ export function parseSettings(get: (key: string) => unknown, builtInModel: strin
       chatContextLength: integer('chat.contextLength', 0, 0, 2 ** 20),
       batchSize: integer('engine.batchSize', 0, 0, 64),
       prefillStep: integer('engine.prefillStep', 0, 0, 4096),
+      kvBits: get('engine.kvBits') === 8 ? 8 : 16,
       sessionCache: integer('engine.sessionCache', 1024, 0, 2 ** 20),
       idleMinutes: integer('engine.idleMinutes', 30, 0, 24 * 60),
       features: {

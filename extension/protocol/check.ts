@@ -40,8 +40,10 @@ export function number(min: number, max: number): Check<number> {
 export const flag: Check<boolean> = (value, at) =>
   typeof value === 'boolean' ? value : fail(at, 'true or false', value);
 
-export function oneOf<T extends string>(words: readonly T[]): Check<T> {
-  const list = words.map((word) => (/^\w+$/.test(word) ? word : JSON.stringify(word))).join(', ');
+export function oneOf<T extends string | number>(words: readonly T[]): Check<T> {
+  const list = words
+    .map((word) => (/^\w+$/.test(String(word)) ? word : JSON.stringify(word)))
+    .join(', ');
   return (value, at) => words.find((word) => word === value) ?? fail(at, `one of ${list}`, value);
 }
 

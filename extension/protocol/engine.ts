@@ -35,6 +35,9 @@ export const DEFAULT_FEATURES: EngineFeatures = {
   forceDequantized: false,
 };
 
+export const KV_BITS = [8, 16] as const;
+export type KvBits = (typeof KV_BITS)[number];
+
 /** What the child needs to know to load a model. All of it comes from settings of the user's own machine. */
 export interface EngineSettings {
   readonly modelDir: string;
@@ -52,6 +55,8 @@ export interface EngineSettings {
   readonly prefillStep: number;
   /** Megabytes on disk for keys and values of conversations, for after a restart; 0 = none are kept. */
   readonly sessionCache: number;
+  /** Of an element of keys and values. */
+  readonly kvBits: KvBits;
   readonly features: EngineFeatures;
   /** A server that answers in place of models of this machine; null = none. */
   readonly remote: RemoteServer | null;
@@ -109,6 +114,7 @@ export const checkEngineSettings: Check<EngineSettings> = object<EngineSettings>
   batchSize: integer(0, 64),
   prefillStep: integer(0, 4096),
   sessionCache: integer(0, 2 ** 20),
+  kvBits: oneOf(KV_BITS),
   idleMinutes: amount,
   features: object<EngineFeatures>({
     kernels: flag,

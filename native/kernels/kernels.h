@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "inline.h"
 #include "matrix.h"
 #include "step.h"
 
@@ -42,16 +43,49 @@ struct ColumnsView {
   int64_t stride;      // columns from one row to the next
 };
 
-/** Keys and values of a layer. Elements are binary16 when `is_half`, else float32. */
+enum class KvFormat : uint8_t { kFloat, kHalf, kInt8 };
+
+/** Neighbouring columns of a token's head that share a scale in kInt8. */
+constexpr int64_t kKvGroup = 32;
+
+/**
+ * Keys and values of a layer. In kInt8 an element is code * scale, with a float32 scale for each token and
+ * group: scales that tokens shared would change when one joins, and with them what earlier steps have
+ * computed. They lie behind the codes of their block and head, of keys as [groups][kKvBlock], of values as
+ * [kKvBlock][groups].
+ */
 struct KvLayer {
-  uint8_t* keys;    // [blocks][kv_heads][key_dim][kKvBlock]
-  uint8_t* values;  // [blocks][kv_heads][kKvBlock][value_stride]
+  uint8_t* keys;    // [blocks][kv_heads] of KeyBytes: [key_dim][kKvBlock]
+  uint8_t* values;  // [blocks][kv_heads] of ValueBytes: [kKvBlock][value_stride]
   int64_t kv_heads;
   int64_t key_dim;
   int64_t value_dim;
   int64_t value_stride;  // value_dim rounded up to 16
-  bool is_half;
+  KvFormat format;
 };
+
+ANLLM_INLINE int64_t KvGroups(int64_t columns) {
+  return (columns + kKvGroup - 1) / kKvGroup;
+}
+/** Of `columns` columns of all tokens of a block. */
+ANLLM_INLINE int64_t KvBytes(KvFormat format, int64_t columns) {
+  switch (format) {
+    case KvFormat::kFloat:
+      return kKvBlock * columns * 4;
+    case KvFormat::kHalf:
+      return kKvBlock * columns * 2;
+    case KvFormat::kInt8:
+      return kKvBlock * (columns + KvGroups(columns) * 4);
+  }
+  return 0;
+}
+/** Of one head in one block. */
+ANLLM_INLINE int64_t KeyBytes(const KvLayer& kv) {
+  return KvBytes(kv.format, kv.key_dim);
+}
+ANLLM_INLINE int64_t ValueBytes(const KvLayer& kv) {
+  return KvBytes(kv.format, kv.value_stride);
+}
 
 /** Recurrent state of a layer: one slot after the other. */
 struct StateLayer {

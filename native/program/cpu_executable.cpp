@@ -90,7 +90,7 @@ CpuExecutable::CpuExecutable(const Program& program, const std::vector<weights::
       pool_(options.threads),
       weights_(weights::Load(Validated(program).weights, sources, &pool_, PackingOf(options),
                              options.packed_file)),
-      kv_(program.kv_layers, options.limits.kv_blocks, options.is_fast),
+      kv_(program.kv_layers, options.limits.kv_blocks, options.kv_format),
       states_(program.state_layers, options.limits.state_slots),
       bound_(Bind(program, weights_, kv_, states_, options.limits,
                   {options.is_fast ? 1 : 0, options.decode_attention}, options.threads)),

@@ -8,8 +8,9 @@ namespace anllm::program {
 
 struct CpuOptions {
   Limits limits;
-  /** int8 activations for quantized weights and binary16 keys and values; else float32 throughout. */
+  /** int8 activations for quantized weights; else float32 throughout. */
   bool is_fast;
+  KvFormat kv_format;
   int threads;
   const Kernels* kernels;
   bool decode_attention;

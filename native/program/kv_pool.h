@@ -10,7 +10,7 @@ namespace anllm::program {
 class KvPool {
  public:
   /** Zeroed; a block has a place in every layer. Throws Error out_of_memory. */
-  KvPool(const std::vector<KvLayerSpec>& specs, int64_t blocks, bool is_half);
+  KvPool(const std::vector<KvLayerSpec>& specs, int64_t blocks, KvFormat format);
 
   const std::vector<KvLayer>& layers() const { return layers_; }
   /** The pool in blocks; outlived by the pool. */

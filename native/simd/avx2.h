@@ -116,6 +116,13 @@ ANLLM_INLINE F32 LoadBfloat(const uint16_t* p) {
   return {WidenBfloat(Load128(p)), WidenBfloat(Load128(p + 8))};
 }
 
+/** Signed bytes. */
+ANLLM_INLINE F32 LoadBytes(const int8_t* p) {
+  const __m128i bytes = Load128(p);
+  return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)),
+          _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8)))};
+}
+
 ANLLM_INLINE I32 LoadInts(const uint8_t* p) {
   return {Load256(p), Load256(p + 32)};
 }

@@ -93,6 +93,12 @@ ANLLM_INLINE F32 LoadBfloat(const uint16_t* p) {
   return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16))};
 }
 
+/** Signed bytes. */
+ANLLM_INLINE F32 LoadBytes(const int8_t* p) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))};
+}
+
 ANLLM_INLINE I32 LoadInts(const uint8_t* p) {
   return {_mm512_loadu_si512(p)};
 }

@@ -112,6 +112,18 @@ ANLLM_INLINE F32 LoadBfloat(const uint16_t* p) {
   return x;
 }
 
+/** Signed bytes. */
+ANLLM_INLINE F32 LoadBytes(const int8_t* p) {
+  const int8x16_t bytes = vld1q_s8(p);
+  const int16x8_t words[2] = {vmovl_s8(vget_low_s8(bytes)), vmovl_s8(vget_high_s8(bytes))};
+  F32 x;
+  for (int i = 0; i < 2; i++) {
+    x.q[2 * i] = vcvtq_f32_s32(vmovl_s16(vget_low_s16(words[i])));
+    x.q[2 * i + 1] = vcvtq_f32_s32(vmovl_s16(vget_high_s16(words[i])));
+  }
+  return x;
+}
+
 ANLLM_INLINE I32 LoadInts(const uint8_t* p) {
   I32 x;
   for (int i = 0; i < 4; i++) x.q[i] = vreinterpretq_s32_u8(vld1q_u8(p + 16 * i));

@@ -137,6 +137,13 @@ ANLLM_INLINE F32 LoadBfloat(const uint16_t* p) {
   return {BitCast<FloatLanes>(bits << 16)};
 }
 
+/** Signed bytes. */
+ANLLM_INLINE F32 LoadBytes(const int8_t* p) {
+  FloatLanes x;
+  for (int i = 0; i < 16; i++) x[i] = p[i];
+  return {x};
+}
+
 ANLLM_INLINE I32 LoadInts(const uint8_t* p) {
   I32 x;
   __builtin_memcpy(&x.v, p, sizeof(x.v));

@@ -5,13 +5,13 @@
  *
  *   F32        16 floats: Zero Set Load LoadPartial Store StorePartial, + - * /, MulAdd(a, b, c) = a * b + c,
  * Min Max Abs, SelectLess(a, b, yes, no), KeepRange(v, begin, end, fill), Sum, Highest conversion LoadHalf
- * StoreHalf (saturating binary16), LoadBfloat I32        16 ints: LoadInts, Bits(v, shift, mask), ToFloat,
- * ToInt (to nearest), PowerOfTwo, StoreBytes quads      a quad is 4 neighbouring columns as 4 bytes. Weights
- * come as 16 rows of a quad, unsigned; activations as one signed quad given to all rows (BroadcastQuad).
- * LoadNibbleQuads and LoadByteQuads read two neighbouring quads of weights, NibbleDot and ByteDot sum their
- * products: Add, Flush at least every 32 columns, Total kTileRows  activation rows that a matrix tile holds
- * in registers; kScoreRows: query rows of a tile of attention scores; kMixRows, kMixVectors: query rows and
- * vectors of values in a tile of attention outputs
+ * StoreHalf (saturating binary16), LoadBfloat, LoadBytes (signed) I32        16 ints: LoadInts, Bits(v,
+ * shift, mask), ToFloat, ToInt (to nearest), PowerOfTwo, StoreBytes quads      a quad is 4 neighbouring
+ * columns as 4 bytes. Weights come as 16 rows of a quad, unsigned; activations as one signed quad given to
+ * all rows (BroadcastQuad). LoadNibbleQuads and LoadByteQuads read two neighbouring quads of weights,
+ * NibbleDot and ByteDot sum their products: Add, Flush at least every 32 columns, Total kTileRows  activation
+ * rows that a matrix tile holds in registers; kScoreRows: query rows of a tile of attention scores; kMixRows,
+ * kMixVectors: query rows and vectors of values in a tile of attention outputs
  */
 #pragma once
 

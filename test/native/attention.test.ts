@@ -1,6 +1,20 @@
+import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { attentionProgram, type AttentionCase } from './attention_program';
-import { assertMatchesReference, randomTokens, TestProgram, type Part } from './harness';
+import type { KvBits } from '../../extension/engine/backend/backend';
+import {
+  assertMatchesReference,
+  backendUnderTest,
+  randomTokens,
+  Runner,
+  TestProgram,
+  type Part,
+} from './harness';
+
+const isMetal = backendUnderTest().name === 'metal';
+
+/** A code that float32 and float64 sums round apart moves an output by 1 / 127 of a value at most. */
+const CODE_TOLERANCE = 1 / 127;
 
 const cases: Record<string, AttentionCase> = {
   'one head for each key head': { heads: 3, kvHeads: 3, keyDim: 64, valueDim: 64 },
@@ -18,7 +32,7 @@ const cases: Record<string, AttentionCase> = {
 
 describe('attention', () => {
   for (const [name, spec] of Object.entries(cases)) {
-    test(name, async () => {
+    const run = async (kvBits: KvBits) => {
       const program = new TestProgram();
       const tokens = randomTokens(400, spec.heads * spec.valueDim);
       const part = (start: number, count: number): Part[] => [
@@ -35,10 +49,30 @@ describe('attention', () => {
         part(254, 4),
       ];
       await assertMatchesReference(program, attentionProgram(program, spec), steps, {
-        fastTolerance: 2e-3,
+        fastTolerance: kvBits === 8 ? CODE_TOLERANCE : 2e-3,
+        kvBits,
       });
-    });
+    };
+    test(name, () => run(16));
+    if (!isMetal) test(`${name}, keys and values of 8 bits`, () => run(8));
   }
+
+  test(
+    'a GPU refuses keys and values of 8 bits, and says what to do',
+    { skip: !isMetal },
+    async () => {
+      const program = new TestProgram();
+      const spec = { heads: 2, kvHeads: 1, keyDim: 32, valueDim: 32 };
+      const compiled = Runner.create(
+        backendUnderTest(),
+        attentionProgram(program, spec),
+        program.weights,
+        { kvBits: 8 },
+      );
+      await assert.rejects(compiled, { code: 'bad_request', message: /kv-bits 16/ });
+      program.weights.close();
+    },
+  );
 
   test('several sequences of unequal length in one step', async () => {
     const program = new TestProgram();

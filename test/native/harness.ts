@@ -4,6 +4,7 @@ import type {
   Backend,
   CompileOptions,
   Executable,
+  KvBits,
   StepBatch,
 } from '../../extension/engine/backend/backend';
 import {
@@ -213,6 +214,13 @@ const VARIANTS = [
   { name: 'fast16', precision: 'fast', activationBits: { attention: 16, others: 16 } },
 ] as const;
 
+interface AgreementOptions {
+  readonly sequences?: number;
+  readonly fastTolerance?: number;
+  readonly fast16Tolerance?: number;
+  readonly kvBits?: KvBits;
+}
+
 /**
  * Runs the steps on the reference, and on every instruction set of this machine in all precisions; outputs must agree.
  * `fastTolerance` is for ops that do nothing in fewer bits, `fast16Tolerance` for weights that lose some themselves.
@@ -225,10 +233,15 @@ export async function assertMatchesReference(
     sequences = 1,
     fastTolerance = TOLERANCE.fast,
     fast16Tolerance = Math.min(TOLERANCE.fast16, fastTolerance),
-  } = {},
+    kvBits = 16,
+  }: AgreementOptions = {},
 ): Promise<void> {
   const run = async (backend: Backend, options: Partial<CompileOptions>) => {
-    const runner = await Runner.create(backend, program, test.weights, { ...options, sequences });
+    const runner = await Runner.create(backend, program, test.weights, {
+      ...options,
+      kvBits,
+      sequences,
+    });
     const outputs: Float32Array[] = [];
     for (const parts of steps) outputs.push(await runner.step(parts));
     runner.executable.dispose();
@@ -244,6 +257,7 @@ export async function assertMatchesReference(
       const limits = isMetal
         ? { exact: TOLERANCE.exact, fast: halves, fast16: halves }
         : { exact: TOLERANCE.exact, fast: fastTolerance, fast16: fast16Tolerance };
+      if (kvBits === 8) limits.exact = limits.fast16 = fastTolerance;
       const limit = limits[name];
       for (const [i, output] of got.entries()) {
         const error = relativeError(output, expected[i] ?? new Float32Array());

@@ -120,17 +120,24 @@ function mixture(test: TestProgram): Program {
 }
 
 describe('a row alone equals the row in a batch, bit for bit', () => {
-  const builds = nativeInstructionSets().flatMap((isa) =>
-    [decoderLayer, mixture].map((build) => ({ isa, build })),
+  const builds = nativeInstructionSets().flatMap(
+    (isa) =>
+      [
+        { isa, build: decoderLayer, kvBits: 16 },
+        { isa, build: decoderLayer, kvBits: 8 },
+        { isa, build: mixture, kvBits: 16 },
+      ] as const,
   );
-  for (const { isa, build } of builds) {
+  for (const { isa, build, kvBits } of builds) {
+    const what = build === mixture ? 'experts' : `a decoder layer, ${kvBits} bits`;
     for (const precision of ['exact', 'fast'] as const) {
-      test(`${build === mixture ? 'experts' : 'a decoder layer'}, ${isa}, ${precision}`, async () => {
+      test(`${what}, ${isa}, ${precision}`, async () => {
         const test = new TestProgram();
         const program = build(test);
         const create = (threads: number) =>
           Runner.create(loadNativeBackend({ isa }), program, test.weights, {
             precision,
+            kvBits,
             sequences: 3,
             threads,
           });

@@ -10,6 +10,13 @@ export type BackendName = 'reference' | 'cpu' | 'metal';
  */
 export type Precision = 'exact' | 'fast';
 
+/**
+ * Bits of an element of keys and values. 16: as the precision says. 8: integers, with a float32 scale for each token, head
+ * and KV_GROUP columns; backends without them refuse with bad_request.
+ */
+export type KvBits = 8 | 16;
+export const KV_GROUP = 32;
+
 export interface CompileOptions {
   readonly precision: Precision;
   /** Size of the key/value pool, in blocks of the backend's `kvBlockSize` tokens shared by all layers. */
@@ -28,6 +35,8 @@ export interface CompileOptions {
   readonly decodeAttentionKernel?: boolean;
   /** Quantized weights become float32 when they are loaded; default false. */
   readonly forceDequantized?: boolean;
+  /** Default 16. */
+  readonly kvBits?: KvBits;
   /** For precision 'fast'; default: as few as the model bears. */
   readonly activationBits?: ActivationBits;
 }

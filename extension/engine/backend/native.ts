@@ -141,6 +141,12 @@ export function loadMetalBackend(): Backend {
     description: `Metal, ${device.name}`,
     kvBlockSize: device.kvBlockSize,
     async compile(program, store, { packed, ...options }) {
+      if (options.kvBits === 8) {
+        throw new EngineError(
+          'bad_request',
+          'keys and values of 8 bits: the metal backend has them in 16 only; set kv-bits 16 (anllm.engine.kvBits), or backend cpu',
+        );
+      }
       const weights = weightsOf(program, store);
       const cache = packed === undefined ? null : new PackedCache(packed);
       const isKept = options.forceDequantized !== true;

@@ -21,6 +21,7 @@ export type ModelSettings = Pick<
   | 'batchSize'
   | 'prefillStep'
   | 'sessionCache'
+  | 'kvBits'
   | 'features'
   | 'remote'
 >;

@@ -33,6 +33,7 @@ export function engineOptionsFor(values: OptionReader, modelDir: string): Engine
       forceDequantized: values.flag('force-dequantized'),
     },
     sessionCache,
+    kvBits: values.oneOf('kv-bits', ['8', '16'], '16') === '8' ? 8 : 16,
     ...(context === 0 ? {} : { contextLength: context }),
     ...(batchSize === 0 ? {} : { batchSize }),
     ...(prefillStep === 0 ? {} : { prefillStep }),

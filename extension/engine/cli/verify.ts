@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Backend, Precision } from '../backend/backend';
+import type { Backend, KvBits, Precision } from '../backend/backend';
 import { metalDevice } from '../backend/native';
 import { selectBackend } from '../backend/select';
 import { fuse } from '../core/fuse';
@@ -99,6 +99,7 @@ export async function agreementOf(
   backend: Backend,
   precision: Precision,
   rewrite: (program: Program) => Program = fuse,
+  kvBits: KvBits = 16,
 ): Promise<Agreement> {
   const model = openModel(dir);
   const { weights: store } = model;
@@ -108,7 +109,14 @@ export async function agreementOf(
     const longest = Math.max(...prompts.map((p) => p.ids.length));
     const tokens = Math.max(...prompts.map((p) => p.ids.length + p.greedy.length));
     const kvBlocks = Math.ceil(tokens / backend.kvBlockSize);
-    const options = { precision, kvBlocks, maxTokens: longest, maxLogitRows: longest, threads: 0 };
+    const options = {
+      precision,
+      kvBits,
+      kvBlocks,
+      maxTokens: longest,
+      maxLogitRows: longest,
+      threads: 0,
+    };
     const executable = await backend.compile(program, store, options);
     try {
       store.assertAllUsed();

@@ -8,12 +8,16 @@ namespace {
 
 constexpr int kKeyVectors = kKvBlock / 16;
 
-template <bool kIsHalf>
-constexpr int64_t kElementBytes = kIsHalf ? 2 : 4;
+template <KvFormat kFormat>
+constexpr int64_t kElementBytes = kFormat == KvFormat::kFloat  ? 4
+                                  : kFormat == KvFormat::kHalf ? 2
+                                                               : 1;
 
-template <bool kIsHalf>
+/** 16 elements, of kInt8 their codes. */
+template <KvFormat kFormat>
 ANLLM_INLINE F32 LoadKv(const uint8_t* base, int64_t index) {
-  if constexpr (kIsHalf) return LoadHalf(reinterpret_cast<const uint16_t*>(base) + index);
+  if constexpr (kFormat == KvFormat::kInt8) return LoadBytes(reinterpret_cast<const int8_t*>(base) + index);
+  if constexpr (kFormat == KvFormat::kHalf) return LoadHalf(reinterpret_cast<const uint16_t*>(base) + index);
   return Load(reinterpret_cast<const float*>(base) + index);
 }
 
@@ -26,34 +30,30 @@ struct ChunkKeys {
   KeyRange keys;
   int64_t visible_end;  // of the tile
 
-  /** Index of the head's first element in block `position / kKvBlock`, for `size` elements a head. */
-  ANLLM_INLINE int64_t Start(int64_t position, int64_t size) const {
-    return (table[position / kKvBlock] * op.kv.kv_heads + kv_head) * size;
-  }
-
   /** The head's keys, and its values, in the block of `position`. */
-  template <bool kIsHalf>
   ANLLM_INLINE const uint8_t* KeysAt(int64_t position) const {
-    return op.kv.keys + Start(position, op.kv.key_dim * kKvBlock) * kElementBytes<kIsHalf>;
+    return op.kv.keys + Head(position) * KeyBytes(op.kv);
   }
-  template <bool kIsHalf>
   ANLLM_INLINE const uint8_t* ValuesAt(int64_t position) const {
-    return op.kv.values + Start(position, kKvBlock * op.kv.value_stride) * kElementBytes<kIsHalf>;
+    return op.kv.values + Head(position) * ValueBytes(op.kv);
   }
 
   // What is read after one block is asked for on the way through it: blocks lie anywhere, and the hardware's
   // own prefetching stops at their ends.
 
   /** Read after the keys of the block that ends before `after`. */
-  template <bool kIsHalf>
   ANLLM_INLINE const uint8_t* NextOfKeys(int64_t after) const {
-    return after < keys.end ? KeysAt<kIsHalf>(after) : ValuesAt<kIsHalf>(keys.begin);
+    return after < keys.end ? KeysAt(after) : ValuesAt(keys.begin);
   }
   /** Read after the values of the block that ends before `after`. */
-  template <bool kIsHalf>
   ANLLM_INLINE const uint8_t* NextOfValues(int64_t after) const {
-    if (after < keys.end) return ValuesAt<kIsHalf>(after);
-    return KeysAt<kIsHalf>(Smaller(after, visible_end - 1));
+    return after < keys.end ? ValuesAt(after) : KeysAt(Smaller(after, visible_end - 1));
+  }
+
+ private:
+  /** Number of the head among those of all blocks. */
+  ANLLM_INLINE int64_t Head(int64_t position) const {
+    return table[position / kKvBlock] * op.kv.kv_heads + kv_head;
   }
 };
 
@@ -64,17 +64,26 @@ ANLLM_INLINE void Prefetch(const uint8_t* p, int64_t bytes) {
 }
 
 /** scores [kRows][kKvBlock at stride kKeyChunk] = q · the 32 keys of one block; asks for `next`. */
-template <int kRows, bool kIsHalf>
+template <int kRows, KvFormat kFormat>
 void Score(const float* q, const uint8_t* keys, const uint8_t* next, int64_t dim, float* scores) {
+  constexpr bool kHasScales = kFormat == KvFormat::kInt8;
+  const float* scales = reinterpret_cast<const float*>(keys + dim * kKvBlock);
   F32 sums[kRows][kKeyVectors];
   for (int r = 0; r < kRows; r++) {
     for (int v = 0; v < kKeyVectors; v++) sums[r][v] = Zero();
   }
+  F32 scale[kKeyVectors];
   for (int64_t d = 0; d < dim; d++) {
-    constexpr int64_t kStepBytes = kKvBlock * kElementBytes<kIsHalf>;
+    constexpr int64_t kStepBytes = kKvBlock * kElementBytes<kFormat>;
     Prefetch(next + d * kStepBytes, kStepBytes);
     F32 key[kKeyVectors];
-    for (int v = 0; v < kKeyVectors; v++) key[v] = LoadKv<kIsHalf>(keys, d * kKvBlock + 16 * v);
+    for (int v = 0; v < kKeyVectors; v++) {
+      key[v] = LoadKv<kFormat>(keys, d * kKvBlock + 16 * v);
+      if constexpr (kHasScales) {
+        if (d % kKvGroup == 0) scale[v] = Load(scales + d / kKvGroup * kKvBlock + 16 * v);
+        key[v] = key[v] * scale[v];
+      }
+    }
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; r++) {
       const F32 x = Set(q[r * dim + d]);
@@ -117,7 +126,7 @@ void Softmax(const AttentionOp& op, KeyRange seen, KeyRange keys, float* scores,
 }
 
 /** out [kRows][16 * kVectors at stride `stride`] = weights · values over the keys, in their order. */
-template <int kRows, int kVectors, bool kIsHalf>
+template <int kRows, int kVectors, KvFormat kFormat>
 void Mix(const ChunkKeys& chunk, const float* weights, int64_t column, float* out, int64_t stride) {
   const KvLayer& kv = chunk.op.kv;
   F32 sums[kRows][kVectors];
@@ -127,13 +136,20 @@ void Mix(const ChunkKeys& chunk, const float* weights, int64_t column, float* ou
   for (int64_t position = chunk.keys.begin; position < chunk.keys.end;) {
     const int64_t block_begin = position / kKvBlock * kKvBlock;
     const int64_t end = Smaller(chunk.keys.end, block_begin + kKvBlock);
-    const uint8_t* values = chunk.ValuesAt<kIsHalf>(position);
-    const uint8_t* next = chunk.NextOfValues<kIsHalf>(block_begin + kKvBlock);
+    const uint8_t* values = chunk.ValuesAt(position);
+    const uint8_t* next = chunk.NextOfValues(block_begin + kKvBlock);
+    const float* scales = reinterpret_cast<const float*>(values + kKvBlock * kv.value_stride);
     for (; position < end; position++) {
-      const int64_t start = (position - block_begin) * kv.value_stride + column;
-      Prefetch(next + start * kElementBytes<kIsHalf>, 16 * kVectors * kElementBytes<kIsHalf>);
+      const int64_t token = position - block_begin;
+      const int64_t start = token * kv.value_stride + column;
+      Prefetch(next + start * kElementBytes<kFormat>, 16 * kVectors * kElementBytes<kFormat>);
       F32 value[kVectors];
-      for (int v = 0; v < kVectors; v++) value[v] = LoadKv<kIsHalf>(values, start + 16 * v);
+      for (int v = 0; v < kVectors; v++) {
+        value[v] = LoadKv<kFormat>(values, start + 16 * v);
+        if constexpr (kFormat == KvFormat::kInt8) {
+          value[v] = value[v] * Set(scales[token * KvGroups(kv.value_stride) + (column + 16 * v) / kKvGroup]);
+        }
+      }
       const float* weight = weights + position - chunk.chunk_begin;
       for (int r = 0; r < kRows; r++) {
         const F32 w = Set(weight[r * kKeyChunk]);
@@ -146,29 +162,46 @@ void Mix(const ChunkKeys& chunk, const float* weights, int64_t column, float* ou
   }
 }
 
-template <bool kIsHalf>
+template <KvFormat kFormat>
 void MixAll(const ChunkKeys& chunk, int64_t rows, const float* weights, float* partials) {
   const int64_t width = chunk.op.kv.value_stride;
   const int64_t stride = PartialFloats(width);
   ForGroups<kMixVectors>(width / 16, [&](int64_t vector, auto vectors) {
     ForGroups<kMixRows>(rows, [&](int64_t row, auto count) {
-      Mix<count.value, vectors.value, kIsHalf>(chunk, weights + row * kKeyChunk, 16 * vector,
+      Mix<count.value, vectors.value, kFormat>(chunk, weights + row * kKeyChunk, 16 * vector,
                                                partials + row * stride + 16 * vector, stride);
     });
   });
 }
 
-template <bool kIsHalf>
+template <KvFormat kFormat>
 void ScoreAll(const ChunkKeys& chunk, int64_t rows, const float* q, float* scores) {
   const int64_t dim = chunk.op.kv.key_dim;
   for (int64_t begin = chunk.keys.begin / kKvBlock * kKvBlock; begin < chunk.keys.end; begin += kKvBlock) {
-    const uint8_t* keys = chunk.KeysAt<kIsHalf>(begin);
-    const uint8_t* next = chunk.NextOfKeys<kIsHalf>(begin + kKvBlock);
+    const uint8_t* keys = chunk.KeysAt(begin);
+    const uint8_t* next = chunk.NextOfKeys(begin + kKvBlock);
     ForGroups<kScoreRows>(rows, [&](int64_t row, auto count) {
-      Score<count.value, kIsHalf>(q + row * dim, keys, next, dim,
+      Score<count.value, kFormat>(q + row * dim, keys, next, dim,
                                   scores + row * kKeyChunk + begin - chunk.chunk_begin);
     });
   }
+}
+
+template <KvFormat kFormat>
+void AttendIn(const ChunkKeys& keys, const Step& step, const QueryTile& tile, const float* q, float* scores,
+              float* partials) {
+  const AttentionOp& op = keys.op;
+  const KeyRange all = {keys.chunk_begin, keys.chunk_begin + kKeyChunk};
+  const int64_t rows = tile.rows();
+  ScoreAll<kFormat>(keys, rows, q, scores);
+  for (int64_t row = 0; row < rows; row++) {
+    const int64_t position = step.positions[tile.first_token + row / tile.heads];
+    const KeyRange seen = Intersect(VisibleKeys(op, position), all);
+    Softmax(op, {seen.begin - all.begin, seen.end - all.begin},
+            {keys.keys.begin - all.begin, keys.keys.end - all.begin}, scores + row * kKeyChunk,
+            PartialAt(partials, row, op.kv.value_stride));
+  }
+  MixAll<kFormat>(keys, rows, scores, partials);
 }
 
 }  // namespace
@@ -183,16 +216,14 @@ void AttendChunk(const AttentionOp& op, const Step& step, const QueryTile& tile,
                           all.begin,
                           Intersect(visible, all),
                           visible.end};
-  const int64_t rows = tile.rows();
-  op.kv.is_half ? ScoreAll<true>(keys, rows, q, scores) : ScoreAll<false>(keys, rows, q, scores);
-  for (int64_t row = 0; row < rows; row++) {
-    const int64_t position = step.positions[tile.first_token + row / tile.heads];
-    const KeyRange seen = Intersect(VisibleKeys(op, position), all);
-    Softmax(op, {seen.begin - all.begin, seen.end - all.begin},
-            {keys.keys.begin - all.begin, keys.keys.end - all.begin}, scores + row * kKeyChunk,
-            PartialAt(partials, row, op.kv.value_stride));
+  switch (op.kv.format) {
+    case KvFormat::kFloat:
+      return AttendIn<KvFormat::kFloat>(keys, step, tile, q, scores, partials);
+    case KvFormat::kHalf:
+      return AttendIn<KvFormat::kHalf>(keys, step, tile, q, scores, partials);
+    case KvFormat::kInt8:
+      return AttendIn<KvFormat::kInt8>(keys, step, tile, q, scores, partials);
   }
-  op.kv.is_half ? MixAll<true>(keys, rows, scores, partials) : MixAll<false>(keys, rows, scores, partials);
 }
 
 }  // namespace anllm::ANLLM_ISA

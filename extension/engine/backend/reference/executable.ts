@@ -34,7 +34,7 @@ export class ReferenceExecutable implements Executable {
     byteLengths: readonly number[],
     private readonly options: CompileOptions,
   ) {
-    this.kv = new KvPool(program.kvLayers, options.kvBlocks, BLOCK_SIZE);
+    this.kv = new KvPool(program.kvLayers, options.kvBlocks, BLOCK_SIZE, options.kvBits);
     this.states = new StatePool(program.stateLayers ?? [], options.stateSlots ?? 1);
     this.bytesPerToken = byteLengths.reduce((sum, bytes) => sum + bytes, 0);
   }

@@ -1,5 +1,6 @@
 import type { KvLayerSpec } from '../../core/program';
-import type { StepBatch } from '../backend';
+import type { KvBits, StepBatch } from '../backend';
+import { roundToCodes } from './kv_codes';
 
 /** Keys and values of all layers: per layer [blocks * blockSize, kvHeads * dim] float32, one row a token. */
 export class KvPool {
@@ -10,6 +11,7 @@ export class KvPool {
     readonly layers: readonly KvLayerSpec[],
     readonly blocks: number,
     readonly blockSize: number,
+    private readonly bits: KvBits = 16,
   ) {
     const tokens = blocks * blockSize;
     this.keys = layers.map((l) => new Float32Array(tokens * l.kvHeads * l.keyDim));
@@ -23,10 +25,16 @@ export class KvPool {
     return block * this.blockSize + (position % this.blockSize);
   }
 
-  /** Copies one token's key and value rows into the pool. */
+  /** Copies one token's key and value rows into the pool, rounded when it has 8 bits. */
   write(layer: number, row: number, key: Float32Array, value: Float32Array): void {
-    this.keys[layer]?.set(key, row * key.length);
-    this.values[layer]?.set(value, row * value.length);
+    const spec = this.layers[layer];
+    const put = (pool: Float32Array | undefined, x: Float32Array, dim = 0) => {
+      pool?.set(x, row * x.length);
+      if (this.bits === 8 && pool !== undefined)
+        roundToCodes(pool.subarray(row * x.length, (row + 1) * x.length), dim);
+    };
+    put(this.keys[layer], key, spec?.keyDim);
+    put(this.values[layer], value, spec?.valueDim);
   }
 
   /** Copies all layers' rows of one block. */
