@@ -13,6 +13,8 @@ import type { Grammar } from './generation/constrain/constraint';
 import { Grammars } from './generation/constrain/grammars';
 import { type FinalNorm, HiddenPool, loadFinalNorm } from './generation/embedding';
 import type { SchedulerMetrics } from './generation/scheduler/metrics';
+import type { DraftModel } from './generation/speculate/draft_model';
+import { type DraftModelOptions, openDraftModel } from './generation/speculate/open_draft_model';
 import { openSavedCache } from './generation/saved/open_saved_cache';
 import { Scheduler, type SchedulerParts } from './generation/scheduler/scheduler';
 import {
@@ -44,6 +46,8 @@ export interface EngineOptions {
   readonly prefillStep?: number;
   /** Megabytes on disk for keys and values of conversations; default 0: none are kept. */
   readonly sessionCache?: number;
+  /** Folder or file of a small model with the same tokens, which guesses ahead; default: none. */
+  readonly draftModelDir?: string;
   /** Bits of keys and values; default 16. */
   readonly kvBits?: KvBits;
   readonly features?: EngineFeatures;
@@ -105,7 +109,8 @@ export class Engine {
     readonly chat: ChatTemplate | null,
     readonly generationConfig: GenerationConfig,
     private readonly scheduler: Scheduler,
-    private readonly executable: Executable,
+    /** What is freed at the end. */
+    private readonly models: readonly { dispose(): void }[],
     private readonly grammars: Grammars,
     private readonly embeddings: { readonly norm: FinalNorm | null; readonly pooling: Pooling },
   ) {}
@@ -187,7 +192,20 @@ export class Engine {
       switches: { kvBits, decodeAttentionKernel, forceDequantized },
     };
     const saved = openSavedCache(computation, cache, sessionCache);
-    const scheduler = schedulerOf({ ...parts, cache, ...(saved && { saved }) }, pool);
+    const draftModel = await openDraft(options.draftModelDir, {
+      backend,
+      compile: optionsFor(backend),
+      maxRows: batchSize,
+      tokenizer,
+      contextLength,
+    }).catch((error: unknown) => {
+      executable.dispose();
+      throw error;
+    });
+    const scheduler = schedulerOf(
+      { ...parts, cache, ...(saved && { saved }), ...(draftModel && { draftModel }) },
+      pool,
+    );
     const info: EngineInfo = {
       model: program.model,
       title: manifest.title,
@@ -210,7 +228,7 @@ export class Engine {
       chat,
       generationConfig,
       scheduler,
-      executable,
+      draftModel === null ? [executable] : [executable, draftModel],
       grammars,
       { norm, pooling: model.pooling() ?? 'mean' },
     );
@@ -262,7 +280,7 @@ export class Engine {
 
   async dispose(): Promise<void> {
     await this.scheduler.close();
-    this.executable.dispose();
+    for (const model of this.models) model.dispose();
   }
 }
 
@@ -318,6 +336,19 @@ function schedulerOf(
   // Half of the states for sequences, half for what they may go on from.
   const maxRows = stateSlots > 0 ? Math.min(batchSize, Math.floor(stateSlots / 2)) : batchSize;
   return new Scheduler({ ...parts, maxRows, maxLogitRows: logitRowsFor(batchSize) });
+}
+
+/** Null where none is wanted. */
+async function openDraft(
+  path: string | undefined,
+  options: Omit<DraftModelOptions, 'path'>,
+): Promise<DraftModel | null> {
+  if (path === undefined) return null;
+  if (options.compile.stateSlots === undefined) return openDraftModel({ path, ...options });
+  throw new EngineError(
+    'bad_request',
+    `draft model ${path}: the model has recurrent state, which cannot take back a wrong guess; use it without`,
+  );
 }
 
 function withoutKernels(backend: BackendName | 'auto'): 'reference' {

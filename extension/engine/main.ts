@@ -7,7 +7,7 @@ import { openRemote } from './remote/remote_engine';
 
 runChild(async (settings, onProgress) => {
   const { modelDir, backend, threads, contextLength, batchSize, prefillStep } = settings;
-  const { features, remote, sessionCache, kvBits } = settings;
+  const { features, remote, sessionCache, kvBits, draftModelDir } = settings;
   if (remote !== null) return openRemote({ ...remote, contextLength }, onProgress);
   const options = {
     modelDir: resolveModel(modelDir),
@@ -17,6 +17,7 @@ runChild(async (settings, onProgress) => {
     features,
     sessionCache,
     kvBits,
+    ...(draftModelDir !== '' && { draftModelDir: resolveModel(draftModelDir) }),
     ...(contextLength > 0 && { contextLength }),
     ...(batchSize > 0 && { batchSize }),
     ...(prefillStep > 0 && { prefillStep }),

@@ -71,6 +71,7 @@ export function parseSettings(get: (key: string) => unknown, builtInModel: strin
     engine: {
       modelDir: words('engine.model') || builtInModel,
       chatModelDir: words('chat.model'),
+      draftModelDir: words('chat.draftModel'),
       backend: BACKEND_CHOICES.find((choice) => choice === get('engine.backend')) ?? 'auto',
       threads: integer('engine.threads', 0, 0, 256),
       contextLength: integer('engine.contextLength', 0, 0, 2 ** 20),

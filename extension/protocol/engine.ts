@@ -43,6 +43,8 @@ export interface EngineSettings {
   readonly modelDir: string;
   /** Folder or GGUF file of the model that chats; '' = none. The same as `modelDir`: one model in memory for both. */
   readonly chatModelDir: string;
+  /** Folder or GGUF file of a small model that guesses for the one that chats; '' = none. */
+  readonly draftModelDir: string;
   readonly backend: BackendChoice;
   /** 0 = the engine decides. */
   readonly threads: number;
@@ -107,6 +109,7 @@ const count = integer(0, 2 ** 31);
 export const checkEngineSettings: Check<EngineSettings> = object<EngineSettings>({
   modelDir: text(4096),
   chatModelDir: text(4096),
+  draftModelDir: text(4096),
   backend: oneOf(BACKEND_CHOICES),
   threads: integer(0, 1024),
   contextLength: integer(0, 2 ** 24),

@@ -22,6 +22,7 @@ export type ModelSettings = Pick<
   | 'prefillStep'
   | 'sessionCache'
   | 'kvBits'
+  | 'draftModelDir'
   | 'features'
   | 'remote'
 >;
@@ -153,7 +154,7 @@ export class Session {
     };
     return {
       settings,
-      completion: this.holderFor(settings, tell('status')),
+      completion: this.holderFor({ ...settings, draftModelDir: '' }, tell('status')),
       chat: chatModelDir === '' ? null : this.holderFor(chatSettings, tell('chatStatus')),
     };
   }

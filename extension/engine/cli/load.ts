@@ -22,6 +22,7 @@ export function engineOptionsFor(values: OptionReader, modelDir: string): Engine
   const batchSize = values.integer('batch-size', 0, { min: 1, max: 64 });
   const prefillStep = values.integer('prefill-step', 0, { min: 2, max: 4096 });
   const sessionCache = values.integer('session-cache', 0, { min: 0, max: MAX_SESSION_CACHE });
+  const draftModel = values.string('draft-model');
   return {
     modelDir,
     backend: values.oneOf('backend', BACKENDS, 'auto'),
@@ -33,6 +34,7 @@ export function engineOptionsFor(values: OptionReader, modelDir: string): Engine
       forceDequantized: values.flag('force-dequantized'),
     },
     sessionCache,
+    ...(draftModel !== undefined && { draftModelDir: resolveModel(draftModel) }),
     kvBits: values.oneOf('kv-bits', ['8', '16'], '16') === '8' ? 8 : 16,
     ...(context === 0 ? {} : { contextLength: context }),
     ...(batchSize === 0 ? {} : { batchSize }),

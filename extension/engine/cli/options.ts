@@ -26,6 +26,7 @@ export const ENGINE_OPTIONS: OptionSpecs = {
   'batch-size': { type: 'string' },
   'prefill-step': { type: 'string' },
   'kv-bits': { type: 'string' },
+  'draft-model': { type: 'string' },
   'session-cache': { type: 'string' },
   kernels: { type: 'string' },
   'decode-attention-kernel': { type: 'string' },
@@ -42,6 +43,8 @@ export const ENGINE_HELP: Readonly<Record<string, string>> = {
   'max-seq-len': 'the same as --context',
   'batch-size': 'answers that are written in one step, 1 to 64; default 8',
   'prefill-step': 'most tokens in one step; default 256 on a CPU; fewer answer others sooner',
+  'draft-model':
+    'a small model with the same tokens, which guesses ahead; answers stay the same; default: none',
   'kv-bits': '8 | 16: of keys and values; 8 takes half the memory, on the CPU; default 16',
   'session-cache':
     'MB on disk for the keys and values of long conversations, for after a restart; default 0, off',

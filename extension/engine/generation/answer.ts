@@ -97,6 +97,21 @@ export class Answer {
     return sampling.temperature === 0 && isPlain && !isPenalized(sampling) && !this.isHealing;
   }
 
+  /** Whether what another model would say next is of use. */
+  get canGuess(): boolean {
+    return !this.isHealing && this.forcedNext(1).length === 0;
+  }
+
+  /**
+   * The token that would be drawn after `ahead` more ones from another model's logits, changed in place. It is drawn with
+   * the random number of its place. `logits`: as of `draw`.
+   */
+  guess(logits: Float32Array | number, ahead: readonly number[]): number {
+    if (typeof logits === 'number') return logits;
+    const index = this.ids.length - this.forced.length + ahead.length;
+    return sample(logits, this.request.sampling, [...this.tokens, ...ahead], index);
+  }
+
   /**
    * Draws the next token from the logits of the last one, [at least vocabSize], changed in place, and streams what
    * is final. While `isGreedy`, the likeliest of the first vocabSize tokens will do, or -1 where there is none. Returns

@@ -18,6 +18,7 @@ async function main(): Promise<void> {
         batchSize: 0,
         prefillStep: 0,
         sessionCache: 0,
+        draftModelDir: '',
         kvBits: 16,
         idleMinutes: 0,
         features: DEFAULT_FEATURES,

@@ -45,6 +45,7 @@ describe('engine child', () => {
           batchSize: 0,
           prefillStep: 0,
           sessionCache: 0,
+          draftModelDir: '',
           kvBits: 16,
           idleMinutes: 0,
           features: DEFAULT_FEATURES,

@@ -21,6 +21,7 @@ const settings: EngineSettings = {
   batchSize: 0,
   prefillStep: 0,
   sessionCache: 0,
+  draftModelDir: '',
   kvBits: 16,
   idleMinutes: 0,
   features: DEFAULT_FEATURES,

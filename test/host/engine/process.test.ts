@@ -28,6 +28,7 @@ class Lab {
       batchSize: 0,
       prefillStep: 0,
       sessionCache: 0,
+      draftModelDir: '',
       kvBits: 16,
       idleMinutes,
       features: DEFAULT_FEATURES,

@@ -24,6 +24,7 @@ function launch(modelDir: string, chatModelDir = '') {
     batchSize: 0,
     prefillStep: 0,
     sessionCache: 0,
+    draftModelDir: '',
     kvBits: 16,
     idleMinutes: 0,
     features: DEFAULT_FEATURES,

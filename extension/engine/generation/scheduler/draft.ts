@@ -31,16 +31,27 @@ export function addDrafts(
     shareOf(maxLogitRows),
     Math.max(share, shareOf(cost.tokensWithin(SLICE_MS))),
   );
-  let blocks = cache.numAvailable - rows;
-  return slices.map((slice) => {
-    const { sequence } = slice;
+  return withDrafts(slices, cache, ({ sequence }) => {
     const forced = sequence.forcedNext(forcedShare);
     // What a wrong guess has done to a recurrent state could not be taken back.
     const canGuess = forced.length === 0 && !cache.isRecurrent;
-    const draft = canGuess ? guessed(sequence, share, rows, cost) : forced;
+    return canGuess ? guessed(sequence, share, rows, cost) : forced;
+  });
+}
+
+/** Gives slices their drafts as long as free blocks are left for them; the others keep none. */
+export function withDrafts(
+  slices: readonly Slice<Sequence>[],
+  cache: PagedCache,
+  draftOf: (slice: Slice<Sequence>) => readonly number[],
+): Slice<Sequence>[] {
+  let blocks = cache.numAvailable - slices.length;
+  return slices.map((slice) => {
+    const { sequence } = slice;
+    const draft = draftOf(slice);
     const wanted = cache.blocksFor(sequence.tokens.length + draft.length);
     const added = Math.max(0, wanted - (sequence.table?.blocks.length ?? 0));
-    if (draft.length === 0 || added > blocks) return slice;
+    if (draft.length === 0 || added > blocks) return { ...slice, draft: [] };
     blocks -= added;
     return { ...slice, draft };
   });

@@ -1,3 +1,4 @@
+import type { Acceptance } from '../speculate/acceptance';
 import { MAX_DECODE_SLOWDOWN, MIN_CHUNK, PATIENCE_MS, RELAXED_MS, SLICE_MS } from './limits';
 import type { StepCost } from './step_cost';
 import { isMoreUrgent, PRIORITIES, type Urgent } from './urgency';
@@ -17,6 +18,8 @@ export interface Slice<S> {
   readonly sequence: S;
   readonly count: number;
   readonly draft: readonly number[];
+  /** What learns how many guesses were right; default: the sequence's own. */
+  readonly guesser?: Acceptance;
 }
 
 export interface PlanLimits {

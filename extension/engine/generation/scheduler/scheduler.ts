@@ -5,10 +5,12 @@ import { EngineError } from '../../errors';
 import type { Tokenizer } from '../../loading/tokenizer';
 import { AnswerFactory } from '../answer';
 import type { SavedCache } from '../saved/saved_cache';
+import type { DraftModel } from '../speculate/draft_model';
 import type { GenerateRequest, GenerateResult } from '../types';
 import { validateRequest } from '../validate';
 import { MAX_WAITING, RECENT_MS, SLICE_MS } from './limits';
 import { addDrafts } from './draft';
+import { addModelDrafts } from './model_draft';
 import { countFailure, countResult, newCounters, type SchedulerMetrics } from './metrics';
 import { planStep, type Slice } from './plan';
 import { Roster } from './roster';
@@ -31,6 +33,8 @@ export interface SchedulerParts {
   readonly maxLogitRows?: number;
   /** Where conversations are kept beyond the life of the process; default: nowhere. */
   readonly saved?: SavedCache;
+  /** Guesses tokens ahead; not for recurrent models. */
+  readonly draftModel?: DraftModel;
   /** Milliseconds; default: performance.now. */
   readonly now?: () => number;
 }
@@ -59,6 +63,7 @@ export class Scheduler {
   /** What waits for a moment without a step. */
   private errands: (() => void)[] = [];
   private closed: EngineError | null = null;
+  private draftModel: DraftModel | null;
   private lastTurn = 0;
 
   constructor(private readonly parts: SchedulerParts) {
@@ -70,6 +75,7 @@ export class Scheduler {
       );
     }
     this.roster = new Roster(cache, maxRows);
+    this.draftModel = parts.draftModel ?? null;
     this.answers = new AnswerFactory({ ...parts, contextLength: cache.contextLength });
     this.now = parts.now ?? (() => performance.now());
     this.runner = new StepRunner(parts.executable, cache, parts.vocabSize, this.now);
@@ -133,6 +139,7 @@ export class Scheduler {
   /** Throws 'internal' when a block or a sequence is not where it belongs. Any time; takes as long as a few steps. */
   checkIntegrity(): void {
     this.roster.checkIntegrity();
+    this.draftModel?.checkIntegrity();
   }
 
   /** Brings back what was kept of the prompt. */
@@ -218,7 +225,7 @@ export class Scheduler {
             `[scheduler] ${running.size} sequences, none can go on`,
           );
         }
-        const slices = this.roster.reserve(this.drafted(plan));
+        const slices = this.roster.reserve(await this.drafted(plan));
         if (slices.length > 0) await this.runStep(slices);
       }
     } catch (error) {
@@ -250,10 +257,21 @@ export class Scheduler {
     });
   }
 
-  private drafted(plan: readonly Slice<Sequence>[]): readonly Slice<Sequence>[] {
+  private async drafted(plan: readonly Slice<Sequence>[]): Promise<readonly Slice<Sequence>[]> {
     const { cache, prefillStep: maxTokens, maxRows, maxLogitRows = maxRows } = this.parts;
     if (plan.length === 0) return plan;
-    return addDrafts(plan, { cost: this.runner.cost, cache, maxTokens, maxRows, maxLogitRows });
+    const limits = { cost: this.runner.cost, cache, maxTokens, maxRows, maxLogitRows };
+    const slices = addDrafts(plan, limits);
+    const { draftModel } = this;
+    if (draftModel === null) return slices;
+    try {
+      const isOver = () => this.closed !== null || this.roster.waiting.size > 0;
+      return await addModelDrafts(slices, draftModel, limits, isOver);
+    } catch {
+      // Answers do not need it.
+      this.draftModel = null;
+      return slices;
+    }
   }
 
   private async runStep(slices: readonly Slice<Sequence>[]): Promise<void> {
@@ -290,7 +308,7 @@ export class Scheduler {
    * Draws the next token, and goes on for as long as it is the drafted one. The n-th token of an answer has a random
    * number of its own, so the answer is the same as without a draft. False when the answer has come to its end.
    */
-  private drawAll({ sequence, draft, rows }: Drawable): boolean {
+  private drawAll({ sequence, draft, rows, guesser }: Drawable): boolean {
     const isGuessed = sequence.forcedNext(1).length === 0;
     let accepted = 0;
     let wantsMore = true;
@@ -308,7 +326,7 @@ export class Scheduler {
     if (isGuessed) {
       this.counters.draftedTokens += draft.length;
       this.counters.acceptedTokens += accepted;
-      sequence.acceptance.observe(draft.length, accepted);
+      (guesser ?? sequence.acceptance).observe(draft.length, accepted);
     }
     return wantsMore;
   }
@@ -316,14 +334,19 @@ export class Scheduler {
   private finish(sequence: Sequence): void {
     if (sequence.isSettled) return;
     if (isSaved(sequence.request)) this.parts.saved?.offer(sequence.tokens);
-    this.roster.remove(sequence);
+    this.remove(sequence);
     sequence.finish(this.now());
   }
 
   private fail(sequence: Sequence, error: unknown): void {
     if (sequence.isSettled) return;
-    this.roster.remove(sequence);
+    this.remove(sequence);
     sequence.reject(error);
+  }
+
+  private remove(sequence: Sequence): void {
+    this.roster.remove(sequence);
+    this.draftModel?.release(sequence);
   }
 }
 

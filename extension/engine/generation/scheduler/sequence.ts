@@ -1,13 +1,14 @@
 import type { BlockTable } from '../../cache/paged';
 import type { Answer } from '../answer';
 import { Acceptance } from '../speculate/acceptance';
+import type { Guessed } from '../speculate/draft_model';
 import { PromptLookup } from '../speculate/prompt_lookup';
 import type { GenerateRequest, GenerateResult, Priority } from '../types';
 import type { Plannable } from './plan';
 import { PRIORITIES } from './urgency';
 
 /** One request on its way: its answer so far, the blocks it holds while it runs, and its one outcome. */
-export class Sequence implements Plannable {
+export class Sequence implements Plannable, Guessed {
   readonly priority: Priority;
   readonly rank: number;
   readonly outcome: Promise<GenerateResult>;
@@ -83,6 +84,24 @@ export class Sequence implements Plannable {
   /** Tokens that will follow whatever the model thinks, at most `most`; they are scored like drafts. */
   forcedNext(most: number): readonly number[] {
     return this.answer.forcedNext(Math.min(most, this.answer.room - 1));
+  }
+
+  /** Most tokens that can still be drawn. */
+  get room(): number {
+    return this.answer.room;
+  }
+
+  /** Whether tokens may be guessed ahead. */
+  get canGuess(): boolean {
+    return this.request.drafts !== false && this.isDrawn && this.answer.canGuess;
+  }
+
+  get isGreedy(): boolean {
+    return this.answer.isGreedy;
+  }
+
+  guess(logits: Float32Array | number, ahead: readonly number[]): number {
+    return this.answer.guess(logits, ahead);
   }
 
   /** Tokens that may follow, at most `most`, and no more than the answer has room for. */

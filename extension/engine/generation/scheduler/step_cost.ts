@@ -21,6 +21,11 @@ export class StepCost {
     else this.decode = blend(this.decode, { tokens, ms });
   }
 
+  /** Whether a step with prefill has been seen. */
+  get isKnown(): boolean {
+    return this.prefill !== null;
+  }
+
   /** Milliseconds. */
   estimate(tokens: number): number {
     const { base, perToken } = this.line();

@@ -1,6 +1,7 @@
 import type { Executable, StepBatch } from '../../backend/backend';
 import type { PagedCache } from '../../cache/paged';
 import { EngineError, isCancelled } from '../../errors';
+import type { Acceptance } from '../speculate/acceptance';
 import type { Slice } from './plan';
 import type { Sequence } from './sequence';
 import { buildBatch, type Rows } from './step_batch';
@@ -10,6 +11,8 @@ import { StepCost } from './step_cost';
 export interface Drawable {
   readonly sequence: Sequence;
   readonly draft: readonly number[];
+  /** As in the slice. */
+  readonly guesser: Acceptance | undefined;
   /**
    * Of the next token, then of the one after each drafted token: logits [vocab], or the likeliest id in a step that only
    * has greedy sequences.
@@ -39,11 +42,11 @@ export class StepRunner {
 
   /** What the sequences draw from that reach their last token, or null when the step was cancelled: nothing has changed. */
   async run(slices: readonly Slice<Sequence>[]): Promise<Drawable[] | null> {
-    const parts = slices.map(({ sequence, count, draft }) => {
+    const parts = slices.map(({ sequence, count, draft, guesser }) => {
       const { table, tokens, isDrawn } = sequence;
       if (table === null)
         throw new EngineError('internal', '[scheduler] a sequence in a step has no blocks');
-      return { sequence, table, tokens, count, draft, isDrawn };
+      return { sequence, table, tokens, count, draft, guesser, isDrawn };
     });
     const batch = buildBatch(parts);
     const numTokens = batch.tokens.length;
@@ -73,9 +76,10 @@ export class StepRunner {
         : result.subarray(row * width, ++row * width);
     return parts
       .filter(({ sequence, isDrawn }) => isDrawn && sequence.numPending === 0)
-      .map(({ sequence, draft }) => ({
+      .map(({ sequence, draft, guesser }) => ({
         sequence,
         draft,
+        guesser,
         rows: [nextRow(), ...draft.map(nextRow)],
       }));
   }

@@ -57,6 +57,8 @@ export interface ToyOptions {
   readonly states?: number;
   /** The likeliest next token depends on the last one alone most of the time, so that texts repeat themselves. */
   readonly repeats?: boolean;
+  /** In how many of 100 places another token is the likeliest than without it. */
+  readonly mistakes?: number;
 }
 
 /**
@@ -178,6 +180,7 @@ export class ToyModel implements Executable {
       for (let id = 0; id < VOCAB_SIZE; id++) {
         logits[i * VOCAB_SIZE + id] = (mix(states[row] ?? 0, id) / 2 ** 32) * 8 - 3;
       }
+      if ((states[row] ?? 0) % 100 < (this.options.mistakes ?? 0)) logits[i * VOCAB_SIZE] = 20;
       const habit = i * VOCAB_SIZE + (mix(7, batch.tokens[row] ?? 0) % EOS);
       if (this.options.repeats === true) logits[habit] = (logits[habit] ?? 0) + 7;
     }
