@@ -90,7 +90,9 @@ export class Scheduler {
     if (this.closed !== null) throw this.closed;
     validateRequest(request, { contextLength: cache.contextLength, vocabSize });
     const askedAt = this.now();
-    if (isSaved(request)) await this.restore(request);
+    if (this.parts.saved !== undefined && isSaved(request)) {
+      await this.restore(this.parts.saved, request);
+    }
     if (request.signal?.aborted === true) throw cancelled();
     const answer = this.answers.begin(request);
     const sequence = new Sequence(request, answer, this.numArrivals, askedAt);
@@ -143,8 +145,8 @@ export class Scheduler {
   }
 
   /** Brings back what was kept of the prompt. */
-  private async restore({ ids, signal }: GenerateRequest): Promise<void> {
-    await this.parts.saved?.restore(ids, (task) => this.betweenSteps(task), signal);
+  private async restore(saved: SavedCache, { ids, signal }: GenerateRequest): Promise<void> {
+    await saved.restore(ids, (task) => this.betweenSteps(task), signal);
     if (this.closed !== null) throw this.closed;
   }
 
