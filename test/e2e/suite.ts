@@ -37,8 +37,10 @@ export async function runSuite(lab: Lab, vsix: string, only: string): Promise<nu
     for (const item of wanted) {
       const timeLeft = (): number =>
         Math.min(CASE_TIMEOUT_MS, SUITE_TIMEOUT_MS - (performance.now() - start));
-      if (await runCase(session, item, timeLeft())) continue;
-      const again = secondTries < SECOND_TRIES;
+      const result = await runCase(session, item, timeLeft());
+      if (result === 'passed') continue;
+      // What hangs goes on in the same window.
+      const again = result === 'failed' && secondTries < SECOND_TRIES;
       if (again) secondTries++;
       if (!again || !(await tryAgain(session, item, timeLeft()))) failed++;
     }
@@ -56,10 +58,14 @@ export async function runSuite(lab: Lab, vsix: string, only: string): Promise<nu
 async function tryAgain(session: Session, item: Case, timeoutMs: number): Promise<boolean> {
   console.log('       second try, in a reloaded window:');
   await session.reload();
-  return await runCase(session, item, timeoutMs);
+  return (await runCase(session, item, timeoutMs)) === 'passed';
 }
 
-async function runCase(session: Session, { name, run }: Case, timeoutMs: number): Promise<boolean> {
+async function runCase(
+  session: Session,
+  { name, run }: Case,
+  timeoutMs: number,
+): Promise<'passed' | 'failed' | 'hangs'> {
   const start = performance.now();
   try {
     const figures = await withTimeout(run(session), timeoutMs);
@@ -67,13 +73,13 @@ async function runCase(session: Session, { name, run }: Case, timeoutMs: number)
     console.log(`ok     ${name} (${seconds} s)`);
     for (const line of figures ?? []) console.log(`       ${line}`);
     await session.workbench.closeEditors();
-    return true;
+    return 'passed';
   } catch (error) {
     console.log(`FAILED ${name}\n${stackOf(error)}`);
     console.log(`       last decision of the host: ${await lastDecision(session)}`);
     console.log(`       screenshot: ${await session.screenshot(name)}`);
     await session.workbench.closeEditors().catch(() => undefined);
-    return false;
+    return error instanceof NotDone ? 'hangs' : 'failed';
   }
 }
 
@@ -103,10 +109,12 @@ async function stopCleanly(session: Session): Promise<boolean> {
   }
 }
 
+class NotDone extends Error {}
+
 async function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not done after ${timeoutMs} ms`)), timeoutMs);
+    timer = setTimeout(() => reject(new NotDone(`not done after ${timeoutMs} ms`)), timeoutMs);
   });
   try {
     return await Promise.race([work, late]);

@@ -12,6 +12,8 @@ const INDENT = '  ';
 const TARGETS_MS = { p50: 150, p95: 350 };
 /** One says little: VS Code counts what other extensions do at that moment. */
 const ACTIVATIONS = 7;
+/** On a busy machine as many as begin in this time. */
+const ACTIVATIONS_MS = 50_000;
 
 interface Keystroke {
   readonly text: string;
@@ -97,12 +99,14 @@ export const timingCases: readonly Case[] = [
     name: 'activation time, as the extension host records it (target: 50 ms)',
     run: async (session) => {
       const times: number[] = [];
-      for (let activation = 0; activation < ACTIVATIONS; activation++) {
+      const start = performance.now();
+      const isLate = (): boolean => performance.now() - start > ACTIVATIONS_MS;
+      while (times.length < ACTIVATIONS && (times.length === 0 || !isLate())) {
         await session.reload();
         times.push(await recordedActivation(session));
       }
       saveReport('activation', { targetMs: 50, ...distribution(times), times });
-      return [`${ACTIVATIONS} activations: ${show(distribution(times))}`];
+      return [`activations: ${show(distribution(times))}`];
     },
   },
 ];
