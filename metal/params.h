@@ -165,6 +165,13 @@ struct AttentionParams {
 };
 static_assert(sizeof(AttentionParams) == 36, "layout shared with the encoder");
 
+/** Attention of rows whose keys and values are still in qkv. */
+struct AttentionAppendParams {
+  AttentionParams attention;
+  AttentionPrepareParams prepare;
+};
+static_assert(sizeof(AttentionAppendParams) == 96, "layout shared with the encoder");
+
 /** Prefill: a tile is up to TILE_QUERIES neighbouring rows of one sequence: first row, rows, sequence, 0. */
 enum { TILE_QUERIES = 32, TILE_WORDS = 4 };
 
@@ -211,6 +218,34 @@ struct GatedDeltaParams {
   uint x_stride;
 };
 static_assert(sizeof(GatedDeltaParams) == 28, "layout shared with the encoder");
+
+/** Threads that draw from one row. */
+enum { SAMPLE_THREADS = 512 };
+
+struct SampleParams {
+  /** Tokens that may be drawn: the first ones of a row. */
+  uint columns;
+  /** From one row of logits to the next. */
+  uint stride;
+  /** Of one mask. */
+  uint mask_words;
+};
+static_assert(sizeof(SampleParams) == 12, "layout shared with the encoder");
+
+/** Words of a draw: floats as their bits. DRAW_MASK: 0 for none, else the number of the mask and 1. */
+enum {
+  DRAW_ROW = 0,
+  DRAW_TEMPERATURE = 1,
+  DRAW_TOP_K = 2,
+  DRAW_TOP_P = 3,
+  DRAW_MIN_P = 4,
+  DRAW_SEED_LOW = 5,
+  DRAW_SEED_HIGH = 6,
+  DRAW_INDEX_LOW = 7,
+  DRAW_INDEX_HIGH = 8,
+  DRAW_MASK = 9,
+  DRAW_WORDS = 12
+};
 
 #if !defined(KERNEL)
 }  // namespace anllm::metal

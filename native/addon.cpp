@@ -5,8 +5,9 @@
  *   describeMetal() → { name: string, kvBlockSize: number, selfTest: { name: string, error: number, failure:
  * string, isGood: boolean }[] }, or null where there is no such device; takes a fraction of a second
  *   compile(program, sources, options) → Promise<handle>; handle { threads, bytesPerToken, blockBytes }
- *   step(handle, tokens, positions, offsets, blockTables, blocksPerSequence, logitRows, stateSlots, columns)
- *     → Promise<Float32Array>; with columns above 0 Promise<Int32Array>, see node/session.h
+ *   step(handle, tokens, positions, offsets, blockTables, blocksPerSequence, logitRows, stateSlots, columns,
+ *     draws: Float64Array, masks: Uint32Array) → Promise<{ ids, logits }>, see program/draws.h and
+ *     node/session.h; without the last three all logits
  *   hidden(handle) → Float32Array [tokens of the last step, hidden]
  *   readBlocks(handle, blocks) → Uint8Array; writeBlocks(handle, blocks, bytes)
  *   copyBlocks(handle, pairs), copyState(handle, from, to), setPlanes(handle, attention, others),
@@ -196,6 +197,24 @@ program::Ints IntsOf(const Napi::Value& value, const char* name) {
   return {array.Data(), static_cast<int64_t>(array.ElementLength())};
 }
 
+template <class Array>
+Array ArrayOf(const Napi::Value& value, napi_typedarray_type type, const char* expected) {
+  const bool is_right = value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == type;
+  if (!is_right) throw BadRequest(std::string("[step] draws: expected ") + expected);
+  return value.As<Array>();
+}
+
+program::DrawsView DrawsOf(const Napi::CallbackInfo& info) {
+  if (info[8].IsUndefined()) return {};
+  const auto fields = ArrayOf<Napi::Float64Array>(info[9], napi_float64_array, "a Float64Array");
+  const auto masks = ArrayOf<Napi::Uint32Array>(info[10], napi_uint32_array, "masks in a Uint32Array");
+  return {.fields = fields.Data(),
+          .num_fields = static_cast<int64_t>(fields.ElementLength()),
+          .masks = masks.Data(),
+          .mask_words = static_cast<int64_t>(masks.ElementLength()),
+          .columns = program::ToInteger(info[8], "[step] columns", 0, INT32_MAX)};
+}
+
 Napi::Value Step(const Napi::CallbackInfo& info) {
   return Guard(info.Env(), [&]() -> Napi::Value {
     const program::BatchView batch = {
@@ -206,9 +225,7 @@ Napi::Value Step(const Napi::CallbackInfo& info) {
         program::ToInteger(info[5], "[step] blocksPerSequence", INT32_MIN, INT32_MAX),
         IntsOf(info[6], "logitRows"),
         info[7].IsUndefined() ? program::Ints{nullptr, 0} : IntsOf(info[7], "stateSlots")};
-    const int64_t columns =
-        info[8].IsUndefined() ? 0 : program::ToInteger(info[8], "[step] columns", 0, INT32_MAX);
-    return SessionOf(info[0]).Step(info.Env(), batch, columns);
+    return SessionOf(info[0]).Step(info.Env(), batch, DrawsOf(info));
   });
 }
 

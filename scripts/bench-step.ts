@@ -5,7 +5,7 @@
  */
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Executable, StepBatch } from '../extension/engine/backend/backend';
+import type { Draw, Executable, StepBatch } from '../extension/engine/backend/backend';
 import { loadNativeBackend } from '../extension/engine/backend/native';
 import { fuse } from '../extension/engine/core/fuse';
 import { buildProgram } from '../extension/engine/core/models/registry';
@@ -56,6 +56,16 @@ interface Setting {
   readonly vocabSize: number;
 }
 
+const GREEDY_DRAW: Draw = {
+  temperature: 0,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  seed: 0,
+  index: 0,
+  allowed: null,
+};
+
 /** Milliseconds of each round. */
 class Times {
   readonly wall: number[] = [];
@@ -74,7 +84,8 @@ async function measure(executable: Executable, counts: readonly number[], settin
     for (const { batch, times } of loads) {
       const before = process.cpuUsage();
       const started = performance.now();
-      await executable.stepGreedy?.(batch, vocabSize);
+      const draws = Array.from(batch.logitRows, () => GREEDY_DRAW);
+      await executable.stepDrawn?.(batch, draws, vocabSize);
       const ms = performance.now() - started;
       const { user, system } = process.cpuUsage(before);
       if (round < 0) continue;

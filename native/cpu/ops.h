@@ -22,5 +22,6 @@ void MoeGlu(const MoeGluOp& op, const Step& step);
 void Add(const AddOp& op, const Step& step);
 void Scale(const ScaleOp& op, const Step& step);
 void GatherRows(const GatherRowsOp& op, const Step& step);
+void Sample(const SampleOp& op, const Step& step);
 
 }  // namespace anllm::ANLLM_ISA

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "draw.h"
 #include "inline.h"
 #include "matrix.h"
 #include "step.h"
@@ -298,6 +299,16 @@ struct GatherRowsOp {
   int64_t cols;
 };
 
+/** The tokens of those rows of logits that want one; ids of other rows stay as they are. */
+struct SampleOp {
+  const float* logits;
+  int64_t stride;     // from one row to the next
+  int64_t columns;    // tokens that may be drawn: the first ones
+  const Draw* draws;  // [R]
+  int32_t* ids;       // [R]; -1: the logits are not numbers
+  uint8_t* memory;    // SampleThreadBytes a thread
+};
+
 struct Kernels {
   const char* isa;
   void (*embed)(const EmbedOp&, const Step&);
@@ -317,6 +328,7 @@ struct Kernels {
   void (*add)(const AddOp&, const Step&);
   void (*scale)(const ScaleOp&, const Step&);
   void (*gather_rows)(const GatherRowsOp&, const Step&);
+  void (*sample)(const SampleOp&, const Step&);
 };
 
 }  // namespace anllm

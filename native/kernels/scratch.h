@@ -56,6 +56,11 @@ ANLLM_INLINE int64_t AssignmentBytes(int64_t tokens, int64_t top_k, int64_t expe
   return Align64((tokens * top_k + experts + 1) * 4) + Align64(panels);
 }
 
+/** Weights and ids of a row of logits. */
+ANLLM_INLINE int64_t SampleThreadBytes(int64_t columns) {
+  return Align64(columns * 8);
+}
+
 /** Channels of a Gated DeltaNet's convolution: q, k and v side by side. */
 ANLLM_INLINE int64_t ChannelsOf(const StateLayer& state) {
   return 2 * state.key_heads * state.key_dim + state.value_heads * state.value_dim;

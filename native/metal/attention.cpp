@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "../error.h"
-#include "ops.h"
+#include "attention_prepare.h"
 
 namespace anllm::metal {
 
@@ -71,6 +71,57 @@ void CheckDimensions(const AttentionOperand& op, const KvLayerOperand& layer) {
   }
 }
 
+Constants ConstantsOf(const AttentionOperand& op, const KvLayerOperand& layer) {
+  return {.out_type = op.out.type,
+          .key_dim = layer.key_dim,
+          .value_dim = layer.value_dim,
+          .kv_type = layer.type,
+          .has_window = op.window != 0,
+          .has_softcap = op.softcap != 0,
+          .has_sinks = op.sinks.buffer != nullptr,
+          .has_gate = op.gate.view.buffer != nullptr,
+          .gate_type = op.gate.type};
+}
+
+AttentionParams ParamsOf(const StepOperand& step, const AttentionOperand& op, const KvLayerOperand& layer) {
+  return {.heads = op.heads,
+          .kv_heads = layer.kv_heads,
+          .blocks_per_sequence = step.blocks_per_sequence,
+          .scale = op.scale,
+          .window = op.window,
+          .softcap = op.softcap,
+          .splits = 1,
+          .gate_stride = StrideOf(op.gate, op.heads * layer.value_dim),
+          .gate_column = op.gate.column};
+}
+
+/** How single rows are divided, which `constants` and `params` say too from now on. */
+Launch DecodeLaunch(const char* kernel, Dispatcher& dispatcher, const AttentionWork& work,
+                    const AttentionOperand& op, const KvLayerOperand& layer, Constants& constants,
+                    AttentionParams& params) {
+  const Shape shape = ShapeOf(op, layer);
+  params.splits =
+      SplitsOf(op, work, layer, std::min(dispatcher.device().busy_simdgroups(), kMostBusySimdgroups));
+  constants.heads_per_simdgroup = shape.heads_per_simdgroup;
+  constants.simdgroups = shape.sets * shape.parts;
+  constants.split = shape.parts;
+  return {kernel,
+          constants,
+          {layer.kv_heads * shape.set_groups, work.row_count, params.splits},
+          constants.simdgroups * kSimdWidth,
+          shape.shared_bytes};
+}
+
+/** Adds the splits up, if there are several. */
+void Combine(Dispatcher& dispatcher, const AttentionWork& work, const AttentionOperand& op,
+             const Constants& constants, const AttentionParams& params, const Scratch& scratch) {
+  if (params.splits == 1) return;
+  dispatcher.Barrier();
+  dispatcher.Run(
+      {"attention_combine", constants, {op.heads, work.row_count, 1}, kCombineSimdgroups * kSimdWidth},
+      {scratch.parts, work.rows, op.sinks, op.gate.view, op.out.view}, params);
+}
+
 }  // namespace
 
 size_t AttentionScratchOf(const AttentionOperand& op, const AttentionWork& work,
@@ -83,25 +134,9 @@ size_t AttentionScratchOf(const AttentionOperand& op, const AttentionWork& work,
 void Attention(Dispatcher& dispatcher, const StepOperand& step, const AttentionWork& work,
                const AttentionOperand& op, const KvLayerOperand& layer, const Scratch& scratch) {
   CheckDimensions(op, layer);
-  Constants constants{.x_type = op.q.type,
-                      .out_type = op.out.type,
-                      .key_dim = layer.key_dim,
-                      .value_dim = layer.value_dim,
-                      .kv_type = layer.type,
-                      .has_window = op.window != 0,
-                      .has_softcap = op.softcap != 0,
-                      .has_sinks = op.sinks.buffer != nullptr,
-                      .has_gate = op.gate.view.buffer != nullptr,
-                      .gate_type = op.gate.type};
-  AttentionParams params{.heads = op.heads,
-                         .kv_heads = layer.kv_heads,
-                         .blocks_per_sequence = step.blocks_per_sequence,
-                         .scale = op.scale,
-                         .window = op.window,
-                         .softcap = op.softcap,
-                         .splits = 1,
-                         .gate_stride = StrideOf(op.gate, op.heads * layer.value_dim),
-                         .gate_column = op.gate.column};
+  Constants constants = ConstantsOf(op, layer);
+  constants.x_type = op.q.type;
+  AttentionParams params = ParamsOf(step, op, layer);
   if (work.tile_count > 0) {
     const char* kernel = layer.type == DTYPE_F16 ? "attention_prefill_f16" : "attention_prefill_f32";
     dispatcher.Run({kernel, constants, {work.tile_count, op.heads, 1}, 4 * kSimdWidth},
@@ -110,25 +145,34 @@ void Attention(Dispatcher& dispatcher, const StepOperand& step, const AttentionW
                    params);
   }
   if (work.row_count == 0) return;
-  const Shape shape = ShapeOf(op, layer);
-  params.splits =
-      SplitsOf(op, work, layer, std::min(dispatcher.device().busy_simdgroups(), kMostBusySimdgroups));
-  constants.heads_per_simdgroup = shape.heads_per_simdgroup;
-  constants.simdgroups = shape.sets * shape.parts;
-  constants.split = shape.parts;
-  dispatcher.Run({"attention_decode",
-                  constants,
-                  {layer.kv_heads * shape.set_groups, work.row_count, params.splits},
-                  constants.simdgroups * kSimdWidth,
-                  shape.shared_bytes},
+  dispatcher.Run(DecodeLaunch("attention_decode", dispatcher, work, op, layer, constants, params),
                  {op.q.view, layer.keys, layer.values, work.rows, step.positions, step.sequence_of,
                   step.block_tables, op.sinks, op.gate.view, op.out.view, scratch.parts},
                  params);
-  if (params.splits == 1) return;
-  dispatcher.Barrier();
+  Combine(dispatcher, work, op, constants, params, scratch);
+}
+
+bool CanAppend(const StepOperand& step, const AttentionWork& work, const AttentionOperand& op,
+               const KvLayerOperand& layer) {
+  const bool has_one_row_each = step.rows == step.sequences && work.row_count == step.rows;
+  // Two threadgroups would write the same key.
+  return has_one_row_each && ShapeOf(op, layer).set_groups == 1;
+}
+
+void AttentionAppend(Dispatcher& dispatcher, const StepOperand& step, const AttentionWork& work,
+                     const PrepareOperand& prepare, const AttentionOperand& op, const KvLayerOperand& layer,
+                     const Scratch& scratch) {
+  CheckDimensions(op, layer);
+  Constants constants = ConstantsOf(op, layer);
+  DescribePrepare(prepare, layer, constants);
+  AttentionAppendParams params{ParamsOf(step, op, layer), PrepareParamsOf(step, prepare, layer)};
   dispatcher.Run(
-      {"attention_combine", constants, {op.heads, work.row_count, 1}, kCombineSimdgroups * kSimdWidth},
-      {scratch.parts, work.rows, op.sinks, op.gate.view, op.out.view}, params);
+      DecodeLaunch("attention_append", dispatcher, work, op, layer, constants, params.attention),
+      {prepare.qkv.view, layer.keys, layer.values, work.rows, step.positions, step.sequence_of,
+       step.block_tables, op.sinks, op.gate.view, op.out.view, scratch.parts, prepare.q_norm.weight,
+       prepare.q_norm.bias, prepare.k_norm.weight, prepare.k_norm.bias, prepare.rope.frequencies},
+      params);
+  Combine(dispatcher, work, op, constants, params.attention, scratch);
 }
 
 }  // namespace anllm::metal

@@ -140,6 +140,18 @@ struct RopeOperand {
   BufferView frequencies;
 };
 
+/** What attention_prepare of extension/engine/core/program.ts does to the first columns of qkv. */
+struct PrepareOperand {
+  uint32_t heads = 0;
+  /** The same kind, or NORM_NONE. */
+  NormOperand q_norm;
+  NormOperand k_norm;
+  /** The norms are over all heads of a row together. */
+  bool is_whole_row = false;
+  RopeOperand rope;
+  Values qkv;
+};
+
 /** One layer of the key/value pool, laid out as metal/paging.h says. */
 struct KvLayerOperand {
   BufferView keys;
@@ -240,6 +252,18 @@ struct StepOperand {
   /** [S + 1] and [S]; of programs with recurrent state. */
   BufferView offsets;
   BufferView state_slots;
+};
+
+/** What is drawn from the logits of a step. */
+struct DrawOperand {
+  uint32_t count = 0;
+  /** Tokens that may be drawn: the first ones. */
+  uint32_t columns = 0;
+  /** [count, DRAW_WORDS] uint */
+  BufferView draws;
+  /** [masks, mask_words] uint; bit id % 32 of word id / 32 allows a token */
+  BufferView masks;
+  uint32_t mask_words = 0;
 };
 
 /** Whether few rows may be multiplied in halves: a half on either side tells that this model runs in half

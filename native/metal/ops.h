@@ -53,14 +53,9 @@ void Rope(Dispatcher& dispatcher, const StepOperand& step, uint32_t heads, uint3
 void KvWrite(Dispatcher& dispatcher, const StepOperand& step, const Values& k, const Values& v,
              const Values& shared_key, const KvLayerOperand& layer);
 
-/**
- * q_norm and k_norm: the same kind, or NORM_NONE; over all heads of a row together with `is_whole_row`.
- * key_dim = value_dim = the head dimension. Throws Error unsupported for others.
- */
-void AttentionPrepare(Dispatcher& dispatcher, const StepOperand& step, uint32_t heads,
-                      const NormOperand& q_norm, const NormOperand& k_norm, bool is_whole_row,
-                      const RopeOperand& rope, const Values& qkv, const KvLayerOperand& layer,
-                      const Values& out);
+/** key_dim = value_dim = the head dimension. Throws Error unsupported for others. */
+void AttentionPrepare(Dispatcher& dispatcher, const StepOperand& step, const PrepareOperand& op,
+                      const KvLayerOperand& layer, const Values& out);
 
 /** q, kv and shared_key have one type. */
 void LatentPrepare(Dispatcher& dispatcher, const StepOperand& step, const LatentOperand& op,
@@ -77,6 +72,18 @@ size_t AttentionScratchOf(const AttentionOperand& op, const AttentionWork& work,
 void Attention(Dispatcher& dispatcher, const StepOperand& step, const AttentionWork& work,
                const AttentionOperand& op, const KvLayerOperand& layer, const Scratch& scratch);
 
+/** Whether `AttentionAppend` runs such a step. */
+bool CanAppend(const StepOperand& step, const AttentionWork& work, const AttentionOperand& op,
+               const KvLayerOperand& layer);
+
+/**
+ * AttentionPrepare and Attention with one dispatch less, for steps of one row a sequence; op.q is not used.
+ * The result is that of the two.
+ */
+void AttentionAppend(Dispatcher& dispatcher, const StepOperand& step, const AttentionWork& work,
+                     const PrepareOperand& prepare, const AttentionOperand& op, const KvLayerOperand& layer,
+                     const Scratch& scratch);
+
 /**
  * One row of the recurrence after the other. `scratch.normalized` holds the convolved inputs, float32 [T,
  * channels].
@@ -92,6 +99,10 @@ ScratchBytes ExpertsScratchOf(const ExpertsOperand& op);
 
 /** moe_glu, and moe_linear in mode expand: few rows one after the other, many sorted by their experts. */
 void MoeExpand(Dispatcher& dispatcher, const ExpertsOperand& op, const Scratch& scratch);
+
+/** Tokens from rows of logits, float32 [R, stride]; ids int32 [R], -1 where logits are not numbers. */
+void Sample(Dispatcher& dispatcher, const DrawOperand& op, const BufferView& logits, uint32_t stride,
+            const BufferView& ids);
 
 /** moe_linear in mode reduce. */
 void MoeReduce(Dispatcher& dispatcher, const ExpertsOperand& op, const Scratch& scratch);

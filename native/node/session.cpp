@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "../error.h"
-#include "../program/likeliest.h"
 #include "../spin.h"
 
 namespace anllm::node {
@@ -40,14 +39,9 @@ Session::~Session() {
   Shutdown();
 }
 
-Napi::Promise Session::Step(Napi::Env env, const program::BatchView& batch, int64_t columns) {
+Napi::Promise Session::Step(Napi::Env env, const program::BatchView& batch, const program::DrawsView& draws) {
   ExpectIdle("[step]");
-  if (columns < 0 || columns > executable_->vocab_size()) {
-    throw BadRequest("[step] columns: got " + std::to_string(columns) + ", expected 0 to " +
-                     std::to_string(executable_->vocab_size()));
-  }
-  executable_->Assign(batch);
-  columns_ = columns;
+  executable_->Assign(batch, draws);
   deferred_.emplace(Napi::Promise::Deferred::New(env));
   self_ = shared_from_this();
   cancelled_ = false;
@@ -139,11 +133,6 @@ void Session::RunStep() {
   failure_.clear();
   try {
     is_complete_ = executable_->Run(cancelled_);
-    if (is_complete_ && columns_ > 0) {
-      likeliest_.resize(static_cast<size_t>(executable_->logit_rows()));
-      program::Likeliest(executable_->logits(), executable_->logit_rows(), executable_->vocab_size(),
-                         columns_, likeliest_.data());
-    }
   } catch (const std::exception& error) {
     is_complete_ = false;
     failure_ = error.what();
@@ -176,15 +165,21 @@ void Session::Settle(Napi::Env env) {
 }
 
 Napi::Value Session::Result(Napi::Env env) const {
-  if (columns_ > 0) {
-    Napi::Int32Array ids = Napi::Int32Array::New(env, likeliest_.size());
-    std::copy(likeliest_.begin(), likeliest_.end(), ids.Data());
-    return ids;
+  const int64_t rows = executable_->logit_rows();
+  const auto width = static_cast<size_t>(executable_->vocab_size());
+  Napi::Int32Array ids = Napi::Int32Array::New(env, static_cast<size_t>(rows));
+  std::vector<const float*> wanted;
+  for (int64_t row = 0; row < rows; row++) {
+    const bool is_drawn = executable_->draws().IsWanted(row);
+    ids.Data()[row] = is_drawn ? executable_->drawn()[row] : -1;
+    if (!is_drawn) wanted.push_back(executable_->logits() + static_cast<size_t>(row) * width);
   }
-  const size_t size = static_cast<size_t>(executable_->logit_rows() * executable_->vocab_size());
-  Napi::Float32Array logits = Napi::Float32Array::New(env, size);
-  std::copy_n(executable_->logits(), size, logits.Data());
-  return logits;
+  Napi::Float32Array logits = Napi::Float32Array::New(env, wanted.size() * width);
+  for (size_t i = 0; i < wanted.size(); i++) std::copy_n(wanted[i], width, logits.Data() + i * width);
+  Napi::Object result = Napi::Object::New(env);
+  result.Set("ids", ids);
+  result.Set("logits", logits);
+  return result;
 }
 
 void Session::Shutdown() {

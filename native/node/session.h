@@ -28,10 +28,11 @@ class Session : public std::enable_shared_from_this<Session> {
   Session& operator=(const Session&) = delete;
 
   /**
-   * Starts a step; the promise gives the logits, or with `columns` the likeliest of so many tokens for each
-   * row, -1 where its logits are not numbers. Throws Error bad_request.
+   * Starts a step; the promise gives { ids: Int32Array [R], logits: Float32Array }: of the rows that are
+   * drawn from the token, -1 where the logits are not numbers, and the logits of the others, which have -1
+   * too. Throws Error bad_request.
    */
-  Napi::Promise Step(Napi::Env env, const program::BatchView& batch, int64_t columns);
+  Napi::Promise Step(Napi::Env env, const program::BatchView& batch, const program::DrawsView& draws);
   /** Of keys and values, as in BlockMemory. Throws Error bad_request, also while a step runs. */
   void CopyBlocks(const program::Ints& pairs);
   Napi::Uint8Array ReadBlocks(Napi::Env env, const program::Ints& blocks) const;
@@ -79,8 +80,6 @@ class Session : public std::enable_shared_from_this<Session> {
   // Of the running step.
   std::optional<Napi::Promise::Deferred> deferred_;
   std::shared_ptr<Session> self_;  // keeps the session until the promise is settled
-  int64_t columns_ = 0;            // whose likeliest are wanted; 0: logits are
-  std::vector<int32_t> likeliest_;
   bool is_complete_ = false;
   std::string failure_;
 

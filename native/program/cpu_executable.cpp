@@ -1,5 +1,6 @@
 #include "cpu_executable.h"
 
+#include "../kernels/scratch.h"
 #include "validate.h"
 
 namespace anllm::program {
@@ -98,8 +99,9 @@ CpuExecutable::CpuExecutable(const Program& program, const std::vector<weights::
       bytes_per_token_(CountBytesPerToken(bound_.ops)),
       vocab_size_(program.vocab_size) {}
 
-void CpuExecutable::Assign(const BatchView& batch) {
+void CpuExecutable::Assign(const BatchView& batch, const DrawsView& draws) {
   batch_.Assign(batch);
+  draws_.Assign(draws, batch.logit_rows.size, vocab_size_);
   states_.Check(batch);
 }
 
@@ -127,7 +129,21 @@ bool CpuExecutable::Run(const std::atomic<bool>& cancelled) {
     RunOp(op, step);
   }
   states_.Commit(step);
+  if (draws_.any()) DrawTokens(step);
   return true;
+}
+
+void CpuExecutable::DrawTokens(const Step& step) {
+  drawn_.resize(draws_.rows().size());
+  const auto bytes = static_cast<size_t>(SampleThreadBytes(vocab_size_) * step.threads);
+  if (draw_memory_.size() == 0) draw_memory_ = AlignedBuffer(bytes, "drawing tokens");
+  kernels_.sample({.logits = bound_.logits,
+                   .stride = vocab_size_,
+                   .columns = draws_.columns(),
+                   .draws = draws_.rows().data(),
+                   .ids = drawn_.data(),
+                   .memory = draw_memory_.data()},
+                  step);
 }
 
 void CpuExecutable::RunOp(const BoundOp& op, const Step& step) const {

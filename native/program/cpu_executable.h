@@ -30,17 +30,20 @@ class CpuExecutable : public Executable {
   int64_t bytes_per_token() const override { return bytes_per_token_; }
   int64_t vocab_size() const override { return vocab_size_; }
 
-  void Assign(const BatchView& batch) override;
+  void Assign(const BatchView& batch, const DrawsView& draws) override;
   BlockMemory blocks() const override { return kv_.blocks(); }
   void CopyState(int64_t from, int64_t to) override { states_.Copy(from, to); }
   void SetPlanes(int attention, int others) override;
   bool Run(const std::atomic<bool>& cancelled) override;
   const float* logits() const override { return bound_.logits; }
   int64_t logit_rows() const override { return batch_.AsStep().logit_rows; }
+  const Draws& draws() const override { return draws_; }
+  const int32_t* drawn() const override { return drawn_.data(); }
   HiddenStates hidden() const override { return {bound_.hidden, batch_.AsStep().tokens, bound_.hidden_cols}; }
 
  private:
   void RunOp(const BoundOp& op, const Step& step) const;
+  void DrawTokens(const Step& step);
 
   const Kernels& kernels_;
   ThreadPool pool_;
@@ -49,6 +52,10 @@ class CpuExecutable : public Executable {
   StatePool states_;
   BoundProgram bound_;
   Batch batch_;
+  Draws draws_;
+  std::vector<int32_t> drawn_;
+  /** For drawing; allocated by the first step that does it. */
+  AlignedBuffer draw_memory_;
   int64_t bytes_per_token_;
   int64_t vocab_size_;
 };

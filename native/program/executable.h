@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "block_memory.h"
+#include "draws.h"
 
 namespace anllm::program {
 
@@ -28,7 +29,7 @@ class Executable {
   virtual int64_t vocab_size() const = 0;
 
   /** The input of the next `Run`; not while one runs. Throws Error bad_request. */
-  virtual void Assign(const BatchView& batch) = 0;
+  virtual void Assign(const BatchView& batch, const DrawsView& draws) = 0;
   /** The keys and values of all layers. */
   virtual BlockMemory blocks() const = 0;
   /** Makes state slot `to` an equal of `from`. Throws Error bad_request. */
@@ -43,6 +44,10 @@ class Executable {
   /** [logit_rows, vocab_size] of the last run. */
   virtual const float* logits() const = 0;
   virtual int64_t logit_rows() const = 0;
+  /** Of the last run or the next one. */
+  virtual const Draws& draws() const = 0;
+  /** [logit_rows] of the last run, where a row was drawn from; -1 where its logits are not numbers. */
+  virtual const int32_t* drawn() const = 0;
   /** Of the last run; empty for programs that leave none. */
   virtual HiddenStates hidden() const = 0;
 };

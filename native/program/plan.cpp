@@ -15,7 +15,8 @@ struct Lifetime {
   int64_t last;   // last instruction that reads it
 };
 
-std::vector<Lifetime> LifetimesOf(const Program& program, const Limits& limits) {
+std::vector<Lifetime> LifetimesOf(const Program& program, const Limits& limits,
+                                  const std::set<int64_t>& joined) {
   std::vector<Lifetime> lives;
   for (const ValueSpec& value : program.values) {
     const int64_t rows = value.rows == Rows::kTokens ? limits.max_tokens : limits.max_logit_rows;
@@ -29,6 +30,10 @@ std::vector<Lifetime> LifetimesOf(const Program& program, const Limits& limits) 
     for (ValueId id : InputsOf(instruction)) life_of(id).last = i;
     for (ValueId id : OutputsOf(instruction)) life_of(id).first = life_of(id).last = i;
   }
+  for (Lifetime& life : lives) {
+    if (joined.contains(life.first - 1)) life.first--;
+    if (joined.contains(life.last)) life.last++;
+  }
   life_of(program.logits).last = count;
   if (program.hidden != kNone) life_of(program.hidden).last = count;
   return lives;
@@ -36,8 +41,8 @@ std::vector<Lifetime> LifetimesOf(const Program& program, const Limits& limits) 
 
 }  // namespace
 
-Plan PlanMemory(const Program& program, const Limits& limits) {
-  const std::vector<Lifetime> lives = LifetimesOf(program, limits);
+Plan PlanMemory(const Program& program, const Limits& limits, const std::set<int64_t>& joined) {
+  const std::vector<Lifetime> lives = LifetimesOf(program, limits, joined);
   // Large values first, each at the lowest place that is free for its lifetime.
   std::vector<size_t> order(lives.size());
   std::iota(order.begin(), order.end(), size_t{0});

@@ -1,6 +1,8 @@
 /** Where the values of a program lie in memory. */
 #pragma once
 
+#include <set>
+
 #include "program.h"
 
 namespace anllm::program {
@@ -22,8 +24,9 @@ struct Plan {
 
 /**
  * A value lives from the instruction that writes it to the last one that reads it; the logits and the hidden
- * states live to the end.
+ * states live to the end. `joined`: instructions that run as one with the next, so that what either of them
+ * reads or writes lives through both.
  */
-Plan PlanMemory(const Program& program, const Limits& limits);
+Plan PlanMemory(const Program& program, const Limits& limits, const std::set<int64_t>& joined = {});
 
 }  // namespace anllm::program

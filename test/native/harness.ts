@@ -87,6 +87,17 @@ export class TestProgram {
     return out;
   }
 
+  /** The same with the rows of `table` [cols, cols], which has as many columns as the vocabulary has tokens. */
+  embedTable(table: Float32Array, cols: number): ValueId {
+    this.vocabSize = cols;
+    const name = `matrix${this.specs.length}`;
+    this.weights.addValues(name, cols, cols, table);
+    const weight = this.specs.push({ name, kind: 'matrix', rows: cols, cols }) - 1;
+    const out = this.value(cols);
+    this.push({ op: 'embed', weight, scale: 1, out });
+    return out;
+  }
+
   linear(x: ValueId, rows: number, coding: Coding = 'F32', scale = 0.3): ValueId {
     const cols = this.values[x]?.cols ?? 0;
     const out = this.value(rows, this.values[x]?.rows);

@@ -4,8 +4,9 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
+import type { Draw } from '../../extension/engine/backend/backend';
 import { loadNativeBackend } from '../../extension/engine/backend/native';
-import { argmax } from '../../extension/engine/generation/sampler';
+import { drawTokens, GREEDY_DRAW } from '../engine/generation/draw_tokens';
 import { Runner, TestProgram } from './harness';
 import { slowParts as parts, slowRunner } from './slow_runner';
 
@@ -22,23 +23,38 @@ describe('an executable', () => {
     test.weights.close();
   });
 
-  test('gives the likeliest tokens instead of logits', async () => {
+  test('gives tokens instead of the logits of those rows that are drawn from', async () => {
     const test = new TestProgram();
     const program = test.finish(test.linear(test.embed(64, 64), 64));
     const runner = await Runner.create(loadNativeBackend(), program, test.weights);
     const batch = runner.batch([{ tokens: [1, 2, 3, 60], start: 0 }]);
     const logits = await runner.executable.step(batch);
+    const draws = [GREEDY_DRAW, null, GREEDY_DRAW, null];
     for (const columns of [64, 33, 1]) {
-      const ids = await runner.executable.stepGreedy?.(batch, columns);
-      const expected = batch.logitRows.map((_, row) =>
-        argmax(logits.subarray(row * 64, row * 64 + columns)),
-      );
-      assert.deepEqual(ids, expected);
+      const drawn = await runner.executable.stepDrawn?.(batch, draws, columns);
+      assert.deepEqual(drawn, drawTokens(logits, draws, columns));
     }
-    await assert.rejects(async () => runner.executable.stepGreedy?.(batch, 65), {
-      code: 'bad_request',
-      message: /columns: got 65, expected 0 to 64/,
-    });
+    const refused: [RegExp, (Draw | null)[], number][] = [
+      [/columns: got 65, expected 1 to 64/, draws, 65],
+      [/draws: got 24 numbers, expected 32/, draws.slice(1), 64],
+      [
+        /temperature: got -1\.0+, expected 0/,
+        [{ ...GREEDY_DRAW, temperature: -1 }, ...draws.slice(1)],
+        64,
+      ],
+      [/topP: got nan/, [{ ...GREEDY_DRAW, topP: NaN }, ...draws.slice(1)], 64],
+      [
+        /topK: got 1\.50+, expected an integer/,
+        [{ ...GREEDY_DRAW, topK: 1.5 }, ...draws.slice(1)],
+        64,
+      ],
+    ];
+    for (const [message, wrong, columns] of refused) {
+      await assert.rejects(async () => runner.executable.stepDrawn?.(batch, wrong, columns), {
+        code: 'bad_request',
+        message,
+      });
+    }
     runner.executable.dispose();
     test.weights.close();
   });

@@ -90,6 +90,13 @@ export class TestWeights implements WeightStore {
     else this.weights.set(name, this.affine(name, rows, cols, coding, scale, center));
   }
 
+  /** A float32 matrix of these values [rows, cols]. */
+  addValues(name: string, rows: number, cols: number, values: Float32Array): void {
+    const bytes = Buffer.from(values.buffer, values.byteOffset, values.byteLength);
+    const tensor = this.append(bytes, name, 'F32', [rows, cols]);
+    this.weights.set(name, { kind: 'dense', tensor });
+  }
+
   private affine(
     name: string,
     rows: number,

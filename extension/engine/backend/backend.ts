@@ -81,6 +81,31 @@ export interface BlockStore {
   write(blocks: Int32Array, bytes: Uint8Array): void;
 }
 
+/**
+ * How the backend draws a token from a row of logits, in this order: what is allowed, temperature, top-k, top-p, min-p; as
+ * `sample` of generation/sampler.ts does it with the same random number.
+ */
+export interface Draw {
+  /** 0 = the likeliest token, the lowest id among equals. */
+  readonly temperature: number;
+  readonly topK: number;
+  readonly topP: number;
+  readonly minP: number;
+  /** Of the random number: `uniform(seed, index)` of generation/philox.ts. */
+  readonly seed: number;
+  readonly index: number;
+  /** Bit id % 32 of word id / 32: whether a token may be drawn, those beyond the last word not; null = all may. */
+  readonly allowed: Uint32Array | null;
+}
+
+/** What a step gives that draws. */
+export interface Drawn {
+  /** [R] -1 where logits are not numbers, and for rows that are not drawn from. */
+  readonly ids: Int32Array;
+  /** float32 [rows that are not drawn from, vocabSize], owned by the caller. */
+  readonly logits: Float32Array;
+}
+
 /** A program bound to weights and memory. Steps run one at a time; the caller awaits one before the next. */
 export interface Executable {
   /** Weight bytes read for one decoded token. */
@@ -91,10 +116,10 @@ export interface Executable {
   /** Logits, float32 [R, vocabSize], owned by the caller. Rejects with code 'cancelled' after `cancel`. */
   step(batch: StepBatch): Promise<Float32Array>;
   /**
-   * The same step, but of each row only the likeliest of the first `columns` tokens: [R] ids, the lowest among equals, -1
-   * where logits are not numbers. A backend without it gives logits.
+   * The same step, but the backend draws from those rows that have a draw [R], of the first `columns` tokens. A row's token
+   * depends on its logits and its draw alone. A backend without it gives logits.
    */
-  stepGreedy?(batch: StepBatch, columns: number): Promise<Int32Array>;
+  stepDrawn?(batch: StepBatch, draws: readonly (Draw | null)[], columns: number): Promise<Drawn>;
   /**
    * Of the last step, float32 [T, hidden], owned by the caller: the program's hidden value. Only between steps, and not
    * after a step that failed or was cancelled. A backend without it makes no embeddings.

@@ -9,6 +9,8 @@ import type {
   Backend,
   BlockStore,
   CompileOptions,
+  Draw,
+  Drawn,
   Executable,
   StepBatch,
 } from './backend';
@@ -44,8 +46,8 @@ interface Addon {
     blocksPerSequence: number,
     logitRows: Int32Array,
     stateSlots: Int32Array | undefined,
-    columns: number,
-  ): Promise<Float32Array | Int32Array>;
+    ...drawn: [] | [columns: number, draws: Float64Array, masks: Uint32Array]
+  ): Promise<Drawn>;
   hidden(handle: Handle): Float32Array;
   copyState(handle: Handle, from: number, to: number): void;
   setPlanes(handle: Handle, attention: number, others: number): void;
@@ -202,12 +204,12 @@ class NativeExecutable implements Executable {
     };
   }
 
-  step(batch: StepBatch): Promise<Float32Array> {
-    return this.run(batch, 0) as Promise<Float32Array>;
+  async step(batch: StepBatch): Promise<Float32Array> {
+    return (await this.run(batch)).logits;
   }
 
-  stepGreedy(batch: StepBatch, columns: number): Promise<Int32Array> {
-    return this.run(batch, columns) as Promise<Int32Array>;
+  stepDrawn(batch: StepBatch, draws: readonly (Draw | null)[], columns: number): Promise<Drawn> {
+    return this.run(batch, columns, drawFields(draws), drawMasks(draws, columns));
   }
 
   hidden(): Float32Array {
@@ -236,7 +238,10 @@ class NativeExecutable implements Executable {
     this.addon.dispose(this.handle);
   }
 
-  private run(batch: StepBatch, columns: number): Promise<Float32Array | Int32Array> {
+  private run(
+    batch: StepBatch,
+    ...drawn: [] | [columns: number, draws: Float64Array, masks: Uint32Array]
+  ): Promise<Drawn> {
     const { tokens, positions, offsets, blockTables, blocksPerSequence, logitRows, stateSlots } =
       batch;
     return translated(() =>
@@ -249,10 +254,38 @@ class NativeExecutable implements Executable {
         blocksPerSequence,
         logitRows,
         stateSlots,
-        columns,
+        ...drawn,
       ),
     );
   }
+}
+
+/** native/program/draws.h */
+function drawFields(draws: readonly (Draw | null)[]): Float64Array {
+  let masks = 0;
+  const fields = draws.flatMap((draw) =>
+    draw === null
+      ? [0, 0, 0, 1, 0, 0, 0, -1]
+      : [
+          1,
+          draw.temperature,
+          draw.topK,
+          draw.topP,
+          draw.minP,
+          draw.seed,
+          draw.index,
+          draw.allowed === null ? -1 : masks++,
+        ],
+  );
+  return Float64Array.from(fields);
+}
+
+function drawMasks(draws: readonly (Draw | null)[], columns: number): Uint32Array {
+  const words = Math.ceil(columns / 32);
+  const masks = draws.flatMap((draw) => draw?.allowed ?? []);
+  const all = new Uint32Array(masks.length * words);
+  for (const [i, mask] of masks.entries()) all.set(mask.subarray(0, words), i * words);
+  return all;
 }
 
 let loaded: Addon | undefined;

@@ -1,3 +1,4 @@
+import type { Draw } from '../backend/backend';
 import { EngineError } from '../errors';
 import { Detokenizer } from '../loading/detokenizer';
 import type { Tokenizer } from '../loading/tokenizer';
@@ -90,11 +91,23 @@ export class Answer {
     return Math.min(request.maxTokens - ids.length, parts.contextLength - tokens.length);
   }
 
-  /** Whether the next token is the likeliest, and nothing else is wanted of its logits. */
-  get isGreedy(): boolean {
+  /**
+   * How the backend may draw the token that follows `drafts`; null when its logits are wanted. The request and the tokens
+   * before decide it, not the batch.
+   */
+  drawAfter(drafts: readonly number[]): Draw | null {
     const { sampling, constraint, logprobs } = this.request;
-    const isPlain = constraint === undefined && logprobs === undefined;
-    return sampling.temperature === 0 && isPlain && !isPenalized(sampling) && !this.isHealing;
+    const { tokenizer } = this.parts;
+    const bytes = drafts.reduce((sum, id) => sum + tokenizer.tokenBytes(id).length, 0);
+    const isHealing = this.healing?.isActiveAfter(bytes) === true;
+    if (isHealing || logprobs !== undefined || isPenalized(sampling)) return null;
+    const index = this.ids.length + drafts.length - this.forced.length;
+    // What is forced is not drawn, and the constraint does not see it.
+    const taken = drafts.slice(Math.max(this.forced.length - this.ids.length, 0));
+    const allowed = constraint?.allowedAfter(taken) ?? null;
+    if (constraint !== undefined && allowed === null) return null;
+    const { temperature, topK, topP, minP, seed } = sampling;
+    return { temperature, topK, topP, minP, seed, index: Math.max(index, 0), allowed };
   }
 
   /** Whether what another model would say next is of use. */
@@ -114,8 +127,8 @@ export class Answer {
 
   /**
    * Draws the next token from the logits of the last one, [at least vocabSize], changed in place, and streams what
-   * is final. While `isGreedy`, the likeliest of the first vocabSize tokens will do, or -1 where there is none. Returns
-   * false when no further token is wanted; the token drawn then need not be run.
+   * is final. Where `drawAfter` said how, it is the token, or -1 where logits are not numbers. Returns false when no
+   * further token is wanted; the token drawn then need not be run.
    */
   draw(next: Float32Array | number): boolean {
     const { vocabSize, contextLength } = this.parts;

@@ -18,6 +18,11 @@ export class Healing {
     return this.left.length > 0;
   }
 
+  /** Whether bytes are still required once so many have come. */
+  isActiveAfter(bytes: number): boolean {
+    return this.left.length > bytes;
+  }
+
   /** The ids that may come next. */
   allowed(): number[] {
     return this.vocabulary.compatible(this.left);

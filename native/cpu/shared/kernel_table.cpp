@@ -26,6 +26,7 @@ const Kernels kKernels = {
     Add,
     Scale,
     GatherRows,
+    Sample,
 };
 
 }  // namespace anllm::ANLLM_ISA

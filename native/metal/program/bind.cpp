@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "../../aligned_buffer.h"
 #include "../../error.h"
@@ -70,6 +71,35 @@ ScratchBytes MostScratch(const std::vector<Command>& commands, const program::Li
   return most;
 }
 
+/** Places of the attention_prepares that run with the attention after them: nothing else reads their queries.
+ */
+std::set<int64_t> JoinedAttentions(const program::Program& program) {
+  std::vector<int> readers(program.values.size());
+  for (const program::Instruction& instruction : program.instructions) {
+    for (const program::ValueId id : program::InputsOf(instruction)) readers[static_cast<size_t>(id)]++;
+  }
+  std::set<int64_t> joined;
+  for (size_t i = 0; i + 1 < program.instructions.size(); i++) {
+    const auto* prepare = std::get_if<program::AttentionPrepare>(&program.instructions[i]);
+    const auto* attention = std::get_if<program::Attention>(&program.instructions[i + 1]);
+    if (prepare == nullptr || attention == nullptr || attention->q != prepare->out) continue;
+    if (readers[static_cast<size_t>(prepare->out)] == 1 && prepare->layer == attention->layer) {
+      joined.insert(static_cast<int64_t>(i));
+    }
+  }
+  return joined;
+}
+
+/** Draws from the logits of those rows of a step that want it. */
+Command SampleCommand(const BufferView& logits, int64_t vocab_size, const BufferView& drawn) {
+  return {.rows = Rows::kLogits,
+          .accesses = {.reads = {logits}, .writes = {drawn}},
+          .encode = [=](const StepContext& c, uint32_t) {
+            if (c.input.draws().count == 0) return;
+            Sample(c.dispatcher, c.input.draws(), logits, static_cast<uint32_t>(vocab_size), drawn);
+          }};
+}
+
 }  // namespace
 
 BoundProgram Bind(Device& device, const program::Program& program, Weights& weights,
@@ -77,7 +107,8 @@ BoundProgram Bind(Device& device, const program::Program& program, Weights& weig
   BoundProgram bound;
   const DType type = is_fast ? DTYPE_F16 : DTYPE_F32;
   AllocateLayers(device, program, limits, type, &bound);
-  const program::Plan plan = program::PlanMemory(program, limits);
+  const std::set<int64_t> joined = JoinedAttentions(program);
+  const program::Plan plan = program::PlanMemory(program, limits, joined);
   const BufferView arena = Allocate(device, static_cast<size_t>(plan.bytes), &bound);
 
   std::vector<Values> values;
@@ -91,15 +122,28 @@ BoundProgram Bind(Device& device, const program::Program& program, Weights& weig
                       .stride = static_cast<uint32_t>(spec.cols)});
   }
   Binder binder(program, weights, limits, values, bound.kv_layers, bound.state_layers);
-  for (const program::Instruction& instruction : program.instructions) {
-    Command command = std::visit(binder, instruction);
+  const auto add_accesses = [&](const program::Instruction& instruction, Command* command) {
     for (const program::ValueId id : program::InputsOf(instruction))
-      command.accesses.reads.push_back(values[static_cast<size_t>(id)].view);
+      command->accesses.reads.push_back(values[static_cast<size_t>(id)].view);
     for (const program::ValueId id : program::OutputsOf(instruction))
-      command.accesses.writes.push_back(values[static_cast<size_t>(id)].view);
+      command->accesses.writes.push_back(values[static_cast<size_t>(id)].view);
+  };
+  for (size_t i = 0; i < program.instructions.size(); i++) {
+    const program::Instruction& instruction = program.instructions[i];
+    Command command;
+    if (joined.contains(static_cast<int64_t>(i))) {
+      const program::Instruction& next = program.instructions[++i];
+      command = binder(std::get<program::AttentionPrepare>(instruction), std::get<program::Attention>(next));
+      add_accesses(next, &command);
+    } else {
+      command = std::visit(binder, instruction);
+    }
+    add_accesses(instruction, &command);
     bound.commands.push_back(std::move(command));
   }
   bound.logits = values[static_cast<size_t>(program.logits)].view;
+  bound.drawn = Allocate(device, static_cast<size_t>(limits.max_logit_rows) * sizeof(int32_t), &bound);
+  bound.commands.push_back(SampleCommand(bound.logits, program.vocab_size, bound.drawn));
   if (program.hidden != program::kNone) {
     bound.hidden = values[static_cast<size_t>(program.hidden)].view;
     bound.hidden_cols = program.values[static_cast<size_t>(program.hidden)].cols;

@@ -52,6 +52,8 @@ struct BoundProgram {
   std::vector<StateMemory> state_layers;
   /** float32 [R, vocab_size] */
   BufferView logits;
+  /** int32 [R]: what was drawn, of those rows that are drawn from. */
+  BufferView drawn;
   /** float32 [T, hidden_cols]; no columns: the program leaves none. */
   BufferView hidden;
   int64_t hidden_cols = 0;

@@ -119,16 +119,21 @@ Command Binder::operator()(const program::KvWrite& i) {
           }};
 }
 
+PrepareOperand Binder::PrepareOf(const program::AttentionPrepare& i) {
+  return {.heads = Count(i.heads),
+          .q_norm = Norm(i.q_norm),
+          .k_norm = Norm(i.k_norm),
+          .is_whole_row = i.whole_row_norm,
+          .rope = i.rope ? RopeOf(*i.rope) : RopeOperand{},
+          .qkv = Value(i.qkv)};
+}
+
 Command Binder::operator()(const program::AttentionPrepare& i) {
-  const NormOperand q_norm = Norm(i.q_norm);
-  const NormOperand k_norm = Norm(i.k_norm);
-  const RopeOperand rope = i.rope ? RopeOf(*i.rope) : RopeOperand{};
+  const PrepareOperand op = PrepareOf(i);
   const KvLayerOperand layer = Layer(i.layer).operand;
   return {.accesses = {.reads = {}, .writes = {layer.keys, layer.values}},
-          .encode = [=, qkv = Value(i.qkv), out = Value(i.out), heads = Count(i.heads),
-                     is_whole_row = i.whole_row_norm](const StepContext& c, uint32_t) {
-            AttentionPrepare(c.dispatcher, c.input.step(), heads, q_norm, k_norm, is_whole_row, rope, qkv,
-                             layer, out);
+          .encode = [=, out = Value(i.out)](const StepContext& c, uint32_t) {
+            AttentionPrepare(c.dispatcher, c.input.step(), op, layer, out);
           }};
 }
 
@@ -146,27 +151,54 @@ Command Binder::operator()(const program::LatentPrepare& i) {
           }};
 }
 
+AttentionOperand Binder::AttentionOf(const program::Attention& i) {
+  return {.heads = Count(i.heads),
+          .scale = Single(i.scale),
+          .window = Count(i.window),
+          .softcap = Single(i.softcap),
+          .sinks = weights_.Vector(i.sinks),
+          .gate = i.gate ? Part(*i.gate) : Values{},
+          .q = Value(i.q),
+          .out = Value(i.out)};
+}
+
+std::function<ScratchBytes(uint32_t rows)> Binder::ScratchOf(const AttentionOperand& op,
+                                                             const KvLayerOperand& layer) const {
+  return [=, longest = Count(limits_.kv_blocks * BLOCK_TOKENS)](uint32_t rows) {
+    const AttentionWork work{.row_count = rows, .longest = longest};
+    return ScratchBytes{.parts = AttentionScratchOf(op, work, layer)};
+  };
+}
+
 Command Binder::operator()(const program::Attention& i) {
   const KvLayerOperand layer = Layer(i.layer).operand;
-  const AttentionOperand op{.heads = Count(i.heads),
-                            .scale = Single(i.scale),
-                            .window = Count(i.window),
-                            .softcap = Single(i.softcap),
-                            .sinks = weights_.Vector(i.sinks),
-                            .gate = i.gate ? Part(*i.gate) : Values{},
-                            .q = Value(i.q),
-                            .out = Value(i.out)};
-  const auto longest = Count(limits_.kv_blocks * BLOCK_TOKENS);
+  const AttentionOperand op = AttentionOf(i);
   return {.accesses = {.reads = {layer.keys, layer.values}, .writes = {}},
           .encode =
               [=](const StepContext& c, uint32_t) {
                 Attention(c.dispatcher, c.input.step(), c.input.attention(), op, layer, c.scratch);
               },
-          .scratch =
-              [=](uint32_t rows) {
-                const AttentionWork work{.row_count = rows, .longest = longest};
-                return ScratchBytes{.parts = AttentionScratchOf(op, work, layer)};
-              }};
+          .scratch = ScratchOf(op, layer)};
+}
+
+Command Binder::operator()(const program::AttentionPrepare& prepare, const program::Attention& attention) {
+  const KvLayerOperand layer = Layer(attention.layer).operand;
+  const PrepareOperand prepared = PrepareOf(prepare);
+  const AttentionOperand op = AttentionOf(attention);
+  return {.accesses = {.reads = {layer.keys, layer.values}, .writes = {layer.keys, layer.values}},
+          .encode =
+              [=](const StepContext& c, uint32_t) {
+                const StepOperand& step = c.input.step();
+                const AttentionWork& work = c.input.attention();
+                if (CanAppend(step, work, op, layer)) {
+                  AttentionAppend(c.dispatcher, step, work, prepared, op, layer, c.scratch);
+                  return;
+                }
+                AttentionPrepare(c.dispatcher, step, prepared, layer, op.q);
+                c.dispatcher.Barrier();
+                Attention(c.dispatcher, step, work, op, layer, c.scratch);
+              },
+          .scratch = ScratchOf(op, layer)};
 }
 
 Command Binder::operator()(const program::GatedDelta& i) {

@@ -27,6 +27,8 @@ class Binder {
   Command operator()(const program::AttentionPrepare& i);
   Command operator()(const program::LatentPrepare& i);
   Command operator()(const program::Attention& i);
+  /** The two as one command, which takes one dispatch less where every sequence has one row. */
+  Command operator()(const program::AttentionPrepare& prepare, const program::Attention& attention);
   Command operator()(const program::GatedDelta& i);
   Command operator()(const program::MoeRoute& i);
   Command operator()(const program::MoeLinear& i);
@@ -50,6 +52,10 @@ class Binder {
   NormOperand Norm(const std::optional<program::NormSpec>& spec);
   JoinOperand Join(const std::optional<program::JoinSpec>& spec);
   RopeOperand RopeOf(const program::RopeSpec& spec);
+  PrepareOperand PrepareOf(const program::AttentionPrepare& i);
+  AttentionOperand AttentionOf(const program::Attention& i);
+  std::function<ScratchBytes(uint32_t rows)> ScratchOf(const AttentionOperand& op,
+                                                       const KvLayerOperand& layer) const;
   const KvMemory& Layer(int64_t layer) const { return kv_layers_[static_cast<size_t>(layer)]; }
   /** A matrix of experts: the rows of all of `ids`. Throws Error unsupported when they are coded unlike. */
   Matrix Experts(const char* op, const std::vector<program::WeightId>& ids);

@@ -44,7 +44,10 @@ int64_t CountDispatches(StepEncoder& encoder, const program::Limits& limits, int
   step.gathered_rows = &last;
   step.state_slots = &slot;
   StepInput input(encoder.device(), limits, true);
-  input.Assign(step);
+  program::Draws draws;
+  const double greedy[program::kDrawFields] = {1, 0, 0, 1, 0, 0, 0, -1};
+  draws.Assign({.fields = greedy, .num_fields = program::kDrawFields, .columns = 1}, 1, 1);
+  input.Assign(step, draws);
   CountingCommands commands;
   encoder.Encode(input, commands);
   return commands.dispatches;
@@ -66,6 +69,7 @@ Executable::Executable(std::unique_ptr<Device> device, const program::Program& p
   // What no kernel has is found now, not in the middle of an answer; and pipelines are there before the
   // first.
   CountDispatches(encoder_, options.limits, 1, 0);
+  CountDispatches(encoder_, options.limits, std::min<int64_t>(2, options.limits.max_tokens), 0);
   CountDispatches(encoder_, options.limits, options.limits.max_tokens, 0);
   device_->SavePipelines();
   std::vector<const Buffer*> buffers;
@@ -79,14 +83,15 @@ Executable::~Executable() {
   device_->EndResidency();
 }
 
-void Executable::Assign(const program::BatchView& batch) {
+void Executable::Assign(const program::BatchView& batch, const program::DrawsView& draws) {
   batch_.Assign(batch);
+  draws_.Assign(draws, batch.logit_rows.size, vocab_size_);
   states_.Check(batch);
 }
 
 bool Executable::Run(const std::atomic<bool>& cancelled) {
   const Step step = batch_.AsStep();
-  input_.Assign(step);
+  input_.Assign(step, draws_);
   states_.Begin(step);
   if (!RunOrRetry(cancelled)) return false;
   states_.Commit(step);
@@ -111,6 +116,10 @@ bool Executable::RunOrRetry(const std::atomic<bool>& cancelled) {
 
 const float* Executable::logits() const {
   return reinterpret_cast<const float*>(bound_.logits.buffer->contents() + bound_.logits.offset);
+}
+
+const int32_t* Executable::drawn() const {
+  return reinterpret_cast<const int32_t*>(bound_.drawn.buffer->contents());
 }
 
 program::HiddenStates Executable::hidden() const {

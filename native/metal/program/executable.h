@@ -27,7 +27,7 @@ class Executable : public program::Executable {
   int64_t bytes_per_token() const override { return bytes_per_token_; }
   int64_t vocab_size() const override { return vocab_size_; }
 
-  void Assign(const program::BatchView& batch) override;
+  void Assign(const program::BatchView& batch, const program::DrawsView& draws) override;
   program::BlockMemory blocks() const override;
   void CopyState(int64_t from, int64_t to) override;
   /** Activations are never integers. */
@@ -36,6 +36,8 @@ class Executable : public program::Executable {
   bool Run(const std::atomic<bool>& cancelled) override;
   const float* logits() const override;
   int64_t logit_rows() const override { return batch_.AsStep().logit_rows; }
+  const program::Draws& draws() const override { return draws_; }
+  const int32_t* drawn() const override;
   program::HiddenStates hidden() const override;
 
  private:
@@ -49,6 +51,7 @@ class Executable : public program::Executable {
   StepInput input_;
   StepEncoder encoder_;
   program::Batch batch_;
+  program::Draws draws_;
   program::StateSlots states_;
   int64_t bytes_per_token_ = 0;
 };

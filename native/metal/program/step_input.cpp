@@ -1,6 +1,7 @@
 #include "step_input.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "../../../metal/params.h"
@@ -8,6 +9,19 @@
 
 namespace anllm::metal {
 namespace {
+
+uint32_t Low(uint64_t value) {
+  return static_cast<uint32_t>(value);
+}
+uint32_t High(uint64_t value) {
+  return static_cast<uint32_t>(value >> 32);
+}
+
+/** A buffer for `bytes`, and a view of so many: the one that is there, or a larger one. */
+BufferView Grown(Device& device, std::unique_ptr<Buffer>* buffer, size_t bytes) {
+  if (*buffer == nullptr || (*buffer)->size() < bytes) *buffer = device.NewBuffer(2 * bytes);
+  return {buffer->get(), 0, bytes};
+}
 
 void Fill(const BufferView& view, const int32_t* words, int64_t count) {
   if (count > 0) std::memcpy(view.buffer->contents(), words, static_cast<size_t>(count) * sizeof(int32_t));
@@ -24,6 +38,7 @@ StepInput::StepInput(Device& device, const program::Limits& limits, bool has_dec
   step_.state_slots = Allocate(limits.max_tokens);
   gathered_rows_ = Allocate(limits.max_logit_rows);
   attention_.rows = Allocate(limits.max_tokens);
+  draws_.draws = Allocate(limits.max_logit_rows * DRAW_WORDS);
   // A tile has at least one row.
   attention_.tiles = Allocate(limits.max_tokens * TILE_WORDS);
 }
@@ -34,7 +49,7 @@ BufferView StepInput::Allocate(int64_t words) {
   return {buffers_.back().get(), 0, bytes};
 }
 
-void StepInput::Assign(const Step& step) {
+void StepInput::Assign(const Step& step, const program::Draws& draws) {
   step_.rows = static_cast<uint32_t>(step.tokens);
   step_.sequences = static_cast<uint32_t>(step.sequences);
   step_.blocks_per_sequence = static_cast<uint32_t>(step.blocks_per_sequence);
@@ -47,9 +62,7 @@ void StepInput::Assign(const Step& step) {
   if (step.state_slots != nullptr) Fill(step_.state_slots, step.state_slots, step.sequences);
 
   const int64_t entries = step.sequences * step.blocks_per_sequence;
-  const size_t bytes = static_cast<size_t>(entries) * sizeof(int32_t);
-  if (block_tables_ == nullptr || block_tables_->size() < bytes) block_tables_ = device_.NewBuffer(2 * bytes);
-  step_.block_tables = {block_tables_.get(), 0, bytes};
+  step_.block_tables = Grown(device_, &block_tables_, static_cast<size_t>(entries) * sizeof(int32_t));
   Fill(step_.block_tables, step.block_tables, entries);
 
   const AttentionPlan plan =
@@ -59,6 +72,37 @@ void StepInput::Assign(const Step& step) {
   attention_.longest = plan.longest;
   Fill(attention_.rows, plan.rows.data(), attention_.row_count);
   Fill(attention_.tiles, plan.tiles.data(), static_cast<int64_t>(plan.tiles.size()));
+  AssignDraws(draws);
+}
+
+void StepInput::AssignDraws(const program::Draws& draws) {
+  draws_.count = 0;
+  draws_.columns = static_cast<uint32_t>(draws.columns());
+  draws_.mask_words = static_cast<uint32_t>(draws.words());
+  auto* words = reinterpret_cast<uint32_t*>(draws_.draws.buffer->contents());
+  for (size_t row = 0; row < draws.rows().size(); row++) {
+    const Draw& draw = draws.rows()[row];
+    if (!draw.is_wanted) continue;
+    uint32_t* record = words + DRAW_WORDS * draws_.count++;
+    record[DRAW_ROW] = static_cast<uint32_t>(row);
+    record[DRAW_TEMPERATURE] = std::bit_cast<uint32_t>(draw.temperature);
+    record[DRAW_TOP_K] = static_cast<uint32_t>(std::min<int64_t>(draw.top_k, draws.columns()));
+    record[DRAW_TOP_P] = std::bit_cast<uint32_t>(static_cast<float>(draw.top_p));
+    record[DRAW_MIN_P] = std::bit_cast<uint32_t>(static_cast<float>(draw.min_p));
+    record[DRAW_SEED_LOW] = Low(draw.seed);
+    record[DRAW_SEED_HIGH] = High(draw.seed);
+    record[DRAW_INDEX_LOW] = Low(draw.index);
+    record[DRAW_INDEX_HIGH] = High(draw.index);
+    record[DRAW_MASK] =
+        draw.allowed == nullptr
+            ? 0
+            : static_cast<uint32_t>((draw.allowed - draws.masks().data()) / draws.words()) + 1;
+  }
+  draws_.masks = {};
+  if (draws.masks().empty()) return;
+  const size_t bytes = draws.masks().size() * sizeof(uint32_t);
+  draws_.masks = Grown(device_, &masks_, bytes);
+  std::memcpy(masks_->contents(), draws.masks().data(), bytes);
 }
 
 }  // namespace anllm::metal

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "../../kernels/step.h"
+#include "../../program/draws.h"
 #include "../../program/plan.h"
 #include "../operands.h"
 
@@ -15,25 +16,30 @@ class StepInput {
   StepInput(Device& device, const program::Limits& limits, bool has_decode_attention);
 
   /** Copies a step's input; not while a step runs. Throws Error out_of_memory. */
-  void Assign(const Step& step);
+  void Assign(const Step& step, const program::Draws& draws);
 
   const StepOperand& step() const { return step_; }
   const AttentionWork& attention() const { return attention_; }
   /** [R] int32 */
   const BufferView& gathered_rows() const { return gathered_rows_; }
   uint32_t logit_rows() const { return logit_rows_; }
+  const DrawOperand& draws() const { return draws_; }
 
  private:
   BufferView Allocate(int64_t words);
+  void AssignDraws(const program::Draws& draws);
 
   Device& device_;
   const bool has_decode_attention_;
   std::vector<std::unique_ptr<Buffer>> buffers_;
+  /** Grow with what steps need. */
   std::unique_ptr<Buffer> block_tables_;
+  std::unique_ptr<Buffer> masks_;
   StepOperand step_;
   AttentionWork attention_;
   BufferView gathered_rows_;
   uint32_t logit_rows_ = 0;
+  DrawOperand draws_;
 };
 
 }  // namespace anllm::metal

@@ -16,6 +16,9 @@ const factory = new AnswerFactory({
 });
 const ID = { a: 0, b: 1, c: 2, e1: 36, e2: 37 };
 
+const PLAIN_DRAW = { temperature: 0, topK: 0, topP: 1, minP: 0, seed: 0 };
+const constraint = { mask: () => {}, accept: () => {}, isComplete: false };
+
 interface Piece {
   readonly text: string;
   readonly tokens: readonly TokenLogprob[];
@@ -106,24 +109,57 @@ describe('answer', () => {
     assert.throws(() => answer.draw(-1), { code: 'internal', message: /not numbers/ });
   });
 
-  test('the likeliest token is enough where nothing else is asked for', () => {
+  test('the backend may draw where nothing else is wanted of the logits', () => {
     const plain = { ids: [ID.a], maxTokens: 5, sampling: GREEDY, stop: [] };
     const answer = factory.begin(plain);
-    assert.ok(answer.isGreedy);
+    assert.deepEqual(answer.drawAfter([]), { ...PLAIN_DRAW, index: 0, allowed: null });
+    assert.equal(answer.drawAfter([ID.a, ID.b])?.index, 2);
     for (const id of [ID.b, ID.c, EOS]) answer.draw(id);
     answer.finish();
     assert.equal(answer.text, 'bc');
     assert.equal(answer.finishReason, 'stop');
+    const sampling = { ...GREEDY, temperature: 0.5, topK: 9, seed: 7 };
+    assert.deepEqual(factory.begin({ ...plain, sampling }).drawAfter([]), {
+      ...PLAIN_DRAW,
+      temperature: 0.5,
+      topK: 9,
+      seed: 7,
+      index: 0,
+      allowed: null,
+    });
     const others: Partial<GenerateRequest>[] = [
       { logprobs: 0 },
       { healedPrefix: new TextEncoder().encode('a') },
-      { sampling: { ...GREEDY, temperature: 0.5 } },
       { sampling: { ...GREEDY, repetitionPenalty: 1.1 } },
       { sampling: { ...GREEDY, presencePenalty: 1 } },
       { sampling: { ...GREEDY, frequencyPenalty: -1 } },
       { sampling: { ...GREEDY, logitBias: new Map([[ID.a, 1]]) } },
-      { constraint: { mask: () => {}, accept: () => {}, isComplete: false } },
+      { constraint: { ...constraint, allowedAfter: () => null } },
     ];
-    for (const other of others) assert.ok(!factory.begin({ ...plain, ...other }).isGreedy);
+    for (const other of others)
+      assert.equal(factory.begin({ ...plain, ...other }).drawAfter([]), null);
+  });
+
+  test('a token is drawn by what is left of forced tokens, healing and grammar before it', () => {
+    const plain = { ids: [ID.a], maxTokens: 5, sampling: GREEDY, stop: [] };
+    const healed = factory.begin({ ...plain, healedPrefix: new TextEncoder().encode('ab') });
+    assert.equal(healed.drawAfter([ID.a]), null);
+    assert.equal(healed.drawAfter([ID.a, ID.b])?.index, 2);
+
+    const asked: (readonly number[])[] = [];
+    const allowed = Uint32Array.of(6);
+    const allowedAfter = (ids: readonly number[]) => {
+      asked.push(ids);
+      return allowed;
+    };
+    const forcedIds = [ID.c, ID.a];
+    const held = factory.begin({
+      ...plain,
+      forcedIds,
+      constraint: { ...constraint, allowedAfter },
+    });
+    assert.equal(held.drawAfter([ID.c])?.index, 0);
+    assert.deepEqual(held.drawAfter([...forcedIds, ID.b]), { ...PLAIN_DRAW, index: 1, allowed });
+    assert.deepEqual(asked, [[], [ID.b]]);
   });
 });

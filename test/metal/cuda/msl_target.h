@@ -146,6 +146,27 @@ inline T simd_min(T value) {
   for (uint step = 16; step > 0; step /= 2) value = min(value, simd_shuffle_xor(value, step));
   return value;
 }
+/** Of the lanes before this one. */
+inline float simd_prefix_exclusive_sum(float value) {
+  float sum = value;
+  for (uint step = 1; step < 32; step *= 2) {
+    const float before = __shfl_up_sync(ALL_LANES, sum, step);
+    if (threadIdx.x % 32 >= step) sum += before;
+  }
+  const float before = __shfl_up_sync(ALL_LANES, sum, 1);
+  return threadIdx.x % 32 == 0 ? 0.0f : before;
+}
+
+using atomic_uint = uint;
+inline void atomic_set(atomic_uint* target, uint value) {
+  *target = value;
+}
+inline uint atomic_add(atomic_uint* target, uint value) {
+  return atomicAdd(target, value);
+}
+inline uint atomic_get(atomic_uint* target) {
+  return *target;
+}
 
 // Where a lane's two elements of a matrix lie: as in the sums of mma, so that they are its registers.
 inline uint fragment_row(uint lane) {

@@ -89,9 +89,14 @@ async function build() {
 }
 
 /** Tests of single ops; what soft_device.test.ts looks for, only the soft device finds. */
-const opTests = ['attention', 'attention_prepare', 'elementwise', 'linear', 'norm'].map(
-  (name) => `test/metal/${name}.test.ts`,
-);
+const opTests = [
+  'attention',
+  'attention_append',
+  'attention_prepare',
+  'elementwise',
+  'linear',
+  'norm',
+].map((name) => `test/metal/${name}.test.ts`);
 
 /** @param {readonly string[]} files @param {NodeJS.ProcessEnv} env */
 async function testFiles(files, env) {
@@ -106,7 +111,7 @@ async function testAll() {
     .map((file) => `test/native/${file}`)
     .filter((file) => file.endsWith('.test.ts'))
     .filter((file) =>
-      readFileSync(path.join(root, file), 'utf8').includes('assertMatchesReference'),
+      /assertMatchesReference|drawTokens/.test(readFileSync(path.join(root, file), 'utf8')),
     );
   await testFiles(comparing, env);
   await mustSucceed(

@@ -18,6 +18,18 @@ using metal::Dispatcher;
 using metal::TILE_WORDS;
 using Op = void (*)(Dispatcher&, Request&);
 
+metal::AttentionWork WorkOf(Request& r, const metal::StepOperand& step) {
+  const metal::BufferView offsets = r.View("offsets");
+  const auto plan =
+      metal::PlanAttention(reinterpret_cast<const int32_t*>(offsets.buffer->contents()), step.sequences,
+                           reinterpret_cast<const int32_t*>(step.positions.buffer->contents()));
+  return {.row_count = static_cast<uint32_t>(plan.rows.size()),
+          .rows = r.Allocate(plan.rows),
+          .tile_count = static_cast<uint32_t>(plan.tiles.size() / TILE_WORDS),
+          .tiles = r.Allocate(plan.tiles),
+          .longest = plan.longest};
+}
+
 const std::map<std::string, Op>& Ops() {
   static const std::map<std::string, Op> ops = {
       {"embed",
@@ -72,16 +84,7 @@ const std::map<std::string, Op>& Ops() {
          const metal::StepOperand step = StepOf(r);
          const metal::KvLayerOperand layer = KvLayerOf(r);
          const metal::AttentionOperand op = AttentionOf(r);
-         const metal::BufferView offsets = r.View("offsets");
-         const auto plan =
-             metal::PlanAttention(reinterpret_cast<const int32_t*>(offsets.buffer->contents()),
-                                  static_cast<uint32_t>(offsets.size / sizeof(int32_t)) - 1,
-                                  reinterpret_cast<const int32_t*>(step.positions.buffer->contents()));
-         const metal::AttentionWork work{.row_count = static_cast<uint32_t>(plan.rows.size()),
-                                         .rows = r.Allocate(plan.rows),
-                                         .tile_count = static_cast<uint32_t>(plan.tiles.size() / TILE_WORDS),
-                                         .tiles = r.Allocate(plan.tiles),
-                                         .longest = plan.longest};
+         const metal::AttentionWork work = WorkOf(r, step);
          Attention(d, step, work, op, layer, {.parts = r.Allocate(AttentionScratchOf(op, work, layer))});
        }},
       {"fault",
@@ -103,9 +106,17 @@ const std::map<std::string, Op>& Ops() {
        }},
       {"attention_prepare",
        [](Dispatcher& d, Request& r) {
-         AttentionPrepare(d, StepOf(r), r.Int("heads"), NormOf(r, "q_norm"), NormOf(r, "k_norm"),
-                          r.IntOrZero("is_whole_row") != 0, RopeOf(r), ValuesOf(r, "qkv"), KvLayerOf(r),
-                          ValuesOf(r, "out"));
+         AttentionPrepare(d, StepOf(r), PrepareOf(r), KvLayerOf(r), ValuesOf(r, "out"));
+       }},
+      {"attention_append",
+       [](Dispatcher& d, Request& r) {
+         const metal::StepOperand step = StepOf(r);
+         const metal::KvLayerOperand layer = KvLayerOf(r);
+         const metal::AttentionOperand op = AttentionOf(r);
+         const metal::AttentionWork work = WorkOf(r, step);
+         if (!CanAppend(step, work, op, layer)) throw std::runtime_error("it cannot be appended");
+         AttentionAppend(d, step, work, PrepareOf(r), op, layer,
+                         {.parts = r.Allocate(AttentionScratchOf(op, work, layer))});
        }},
   };
   return ops;

@@ -69,6 +69,15 @@ RopeOperand RopeOf(const Request& request) {
           .frequencies = request.View("frequencies")};
 }
 
+PrepareOperand PrepareOf(const Request& request) {
+  return {.heads = request.Int("heads"),
+          .q_norm = NormOf(request, "q_norm"),
+          .k_norm = NormOf(request, "k_norm"),
+          .is_whole_row = request.IntOrZero("is_whole_row") != 0,
+          .rope = RopeOf(request),
+          .qkv = ValuesOf(request, "qkv")};
+}
+
 KvLayerOperand KvLayerOf(const Request& request) {
   return {.keys = request.View("keys"),
           .values = request.View("values"),
@@ -79,7 +88,10 @@ KvLayerOperand KvLayerOf(const Request& request) {
 }
 
 StepOperand StepOf(const Request& request) {
+  // Of ops that read offsets.
+  const auto sequences = request.Has("offsets") ? request.View("offsets").size / sizeof(int32_t) - 1 : 0;
   return {.rows = request.Int("rows"),
+          .sequences = static_cast<uint32_t>(sequences),
           .tokens = request.View("tokens"),
           .positions = request.View("positions"),
           .sequence_of = request.View("sequence_of"),

@@ -16,6 +16,8 @@ metal::NormOperand NormOf(const Request& request, const std::string& prefix);
 metal::LinearOperand LinearOf(const Request& request);
 metal::AttentionOperand AttentionOf(const Request& request);
 metal::RopeOperand RopeOf(const Request& request);
+/** Norms q_norm and k_norm, a rope, qkv; numbers heads, is_whole_row. */
+metal::PrepareOperand PrepareOf(const Request& request);
 metal::KvLayerOperand KvLayerOf(const Request& request);
 metal::StepOperand StepOf(const Request& request);
 

@@ -19,6 +19,11 @@ export interface Constraint {
    * no token can.
    */
   mask(logits: Float32Array): void;
+  /**
+   * The same as bits: bit id % 32 of word id / 32 says that a token can come next once `ids` have been taken. Null when
+   * they cannot be taken, or nothing can follow.
+   */
+  allowedAfter(ids: readonly number[]): Uint32Array | null;
   /** Takes the token that was drawn. */
   accept(id: number): void;
 }

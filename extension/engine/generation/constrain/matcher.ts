@@ -47,14 +47,34 @@ export class Matcher implements Constraint {
     );
   }
 
-  accept(id: number): void {
-    const { automaton, tokenBytes } = this.parts;
+  allowedAfter(ids: readonly number[]): Uint32Array | null {
+    const { automaton, trie, eosIds } = this.parts;
     let state: State | null = this.state;
-    for (const byte of tokenBytes(id)) if (state !== null) state = automaton.step(state, byte);
+    for (const id of ids) state = state && this.after(state, id);
+    if (state === null) return null;
+    const bits = (state.tokens ??= trie.readable(automaton, state));
+    const ends = state.isAccepting ? eosIds : [];
+    const words = ends.reduce((most, id) => Math.max(most, (id >> 5) + 1), bits.length);
+    const allowed = new Uint32Array(words);
+    allowed.set(bits);
+    for (const id of ends) allowed[id >> 5] = (allowed[id >> 5] as number) | (1 << (id & 31));
+    return allowed.some((word) => word !== 0) ? allowed : null;
+  }
+
+  accept(id: number): void {
+    const state = this.after(this.state, id);
     if (state === null) {
       throw new EngineError('internal', `[constrain] token ${id} is not allowed by its own mask`);
     }
     this.state = state;
+  }
+
+  /** The state that a token leads to; null when it cannot come. */
+  private after(state: State, id: number): State | null {
+    const { automaton, tokenBytes } = this.parts;
+    let next: State | null = state;
+    for (const byte of tokenBytes(id)) next = next && automaton.step(next, byte);
+    return next;
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Draw } from '../../backend/backend';
 import type { BlockTable } from '../../cache/paged';
 import type { Answer } from '../answer';
 import { Acceptance } from '../speculate/acceptance';
@@ -96,8 +97,8 @@ export class Sequence implements Plannable, Guessed {
     return this.request.drafts !== false && this.isDrawn && this.answer.canGuess;
   }
 
-  get isGreedy(): boolean {
-    return this.answer.isGreedy;
+  drawAfter(ahead: readonly number[]): Draw | null {
+    return this.answer.drawAfter(ahead);
   }
 
   guess(logits: Float32Array | number, ahead: readonly number[]): number {

@@ -1,11 +1,15 @@
-import type { Executable, StepBatch } from '../../backend/backend';
+import type { Draw, Executable, StepBatch } from '../../backend/backend';
 import type { PagedCache } from '../../cache/paged';
 import { EngineError, isCancelled } from '../../errors';
 import type { Acceptance } from '../speculate/acceptance';
+import { drawStep } from './draw_step';
 import type { Slice } from './plan';
 import type { Sequence } from './sequence';
 import { buildBatch, type Rows } from './step_batch';
 import { StepCost } from './step_cost';
+
+/** What a sequence does in a step. */
+type Part = Rows & { readonly sequence: Sequence };
 
 /** A sequence whose last token has been run. */
 export interface Drawable {
@@ -14,10 +18,17 @@ export interface Drawable {
   /** As in the slice. */
   readonly guesser: Acceptance | undefined;
   /**
-   * Of the next token, then of the one after each drafted token: logits [vocab], or the likeliest id in a step that only
-   * has greedy sequences.
+   * Of the next token, then of the one after each drafted token: logits [vocab], or the id that the backend drew.
    */
   readonly rows: readonly (Float32Array | number)[];
+}
+
+/** Of the last token of a sequence, if the step reaches it, and of each drafted one. */
+function drawsOf({ sequence, table, tokens, count, draft }: Part): (Draw | null)[] {
+  if (!sequence.isDrawn || table.length + count < tokens.length) return [];
+  return [[], ...draft.map((_, i) => draft.slice(0, i + 1))].map((drafts) =>
+    sequence.drawAfter(drafts),
+  );
 }
 
 /** Runs steps one at a time, learns how long they take, and files what they computed in the cache. */
@@ -52,8 +63,8 @@ export class StepRunner {
     const numTokens = batch.tokens.length;
     const started = this.now();
     this.expectedEnd = started + this.cost.estimate(numTokens);
-    const isGreedy = slices.every(({ sequence: s }) => !s.isDrawn || s.answer.isGreedy);
-    const result = await this.execute(batch, isGreedy).catch((error: unknown) => {
+    const draws = parts.flatMap(drawsOf);
+    const result = await this.execute(batch, draws).catch((error: unknown) => {
       for (const { table } of parts) this.cache.spoil(table);
       throw error;
     });
@@ -68,12 +79,8 @@ export class StepRunner {
       sequence.lastRunAt = now;
       this.cache.commit(table, tokens, table.length + count);
     }
-    const width = result.length / Math.max(batch.logitRows.length, 1);
     let row = 0;
-    const nextRow = () =>
-      result instanceof Int32Array
-        ? (result[row++] as number)
-        : result.subarray(row * width, ++row * width);
+    const nextRow = () => result[row++] ?? -1;
     return parts
       .filter(({ sequence, isDrawn }) => isDrawn && sequence.numPending === 0)
       .map(({ sequence, draft, guesser }) => ({
@@ -85,7 +92,7 @@ export class StepRunner {
   }
 
   /** Hands the hidden states of a step to the sequences that want theirs. */
-  private giveHidden(parts: readonly (Rows & { sequence: Sequence })[], offsets: Int32Array): void {
+  private giveHidden(parts: readonly Part[], offsets: Int32Array): void {
     if (parts.every(({ sequence }) => sequence.request.hidden === undefined)) return;
     const states = this.executable.hidden?.();
     if (states === undefined) {
@@ -117,13 +124,12 @@ export class StepRunner {
 
   private async execute(
     batch: StepBatch,
-    isGreedy: boolean,
-  ): Promise<Float32Array | Int32Array | null> {
+    draws: readonly (Draw | null)[],
+  ): Promise<readonly (Float32Array | number)[] | null> {
     this.isRunning = true;
     this.isCancelled = false;
     try {
-      const ids = isGreedy ? this.executable.stepGreedy?.(batch, this.vocabSize) : undefined;
-      return await (ids ?? this.executable.step(batch));
+      return await drawStep(this.executable, batch, draws, this.vocabSize);
     } catch (error) {
       if (this.isCancelled && isCancelled(error)) return null;
       throw error;

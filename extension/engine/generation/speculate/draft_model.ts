@@ -1,7 +1,8 @@
-import type { Executable } from '../../backend/backend';
+import type { Draw, Executable } from '../../backend/backend';
 import type { BlockTable, PagedCache } from '../../cache/paged';
 import { commonPrefix } from '../../cache/prefix';
 import { EngineError } from '../../errors';
+import { drawStep } from '../scheduler/draw_step';
 import { MIN_CHUNK, SLICE_MS } from '../scheduler/limits';
 import { buildBatch, type Rows } from '../scheduler/step_batch';
 import { StepCost } from '../scheduler/step_cost';
@@ -11,9 +12,12 @@ import { Acceptance } from './acceptance';
 export interface Guessed {
   /** Prompt and answer so far. */
   readonly tokens: readonly number[];
-  /** Whether `guess` takes the likeliest token instead of logits. */
-  readonly isGreedy: boolean;
-  /** The token that would be drawn after `ahead` more ones, if these were the logits [vocab], which it may change. */
+  /** How the backend may draw the token after `ahead` more ones; null when `guess` wants logits. */
+  drawAfter(ahead: readonly number[]): Draw | null;
+  /**
+   * The token that would be drawn after `ahead` more ones, if these were the logits [vocab], which it may change; or the
+   * one that was drawn.
+   */
   guess(logits: Float32Array | number, ahead: readonly number[]): number;
 }
 
@@ -158,8 +162,10 @@ export class DraftModel {
       count,
       isDrawn: false,
     }));
-    const isGreedy = drafting.every(({ answer }) => answer.isGreedy);
-    const rows = await this.run([...drawn, ...read], isGreedy);
+    const draws = drafting.map(({ answer, known }) =>
+      answer.drawAfter(known.slice(answer.tokens.length)),
+    );
+    const rows = await this.run([...drawn, ...read], draws);
     for (const { answer, track, count } of reading) {
       if (this.tracks.get(answer) !== track) continue;
       this.parts.cache.commit(track.table, answer.tokens, track.table.length + count);
@@ -172,17 +178,16 @@ export class DraftModel {
     }
   }
 
-  private async run(parts: readonly Rows[], isGreedy: boolean): Promise<(Float32Array | number)[]> {
+  private async run(
+    parts: readonly Rows[],
+    draws: readonly (Draw | null)[],
+  ): Promise<readonly (Float32Array | number)[]> {
     const { executable, vocabSize, now } = this.parts;
     const batch = buildBatch(parts);
     const started = now();
-    const greedy = isGreedy ? executable.stepGreedy?.(batch, vocabSize) : undefined;
-    const result = await (greedy ?? executable.step(batch));
+    const rows = await drawStep(executable, batch, draws, vocabSize);
     this.cost.observe(batch.tokens.length, now() - started, batch.tokens.length > 2 * parts.length);
-    if (result instanceof Int32Array) return [...result];
-    const { length } = batch.logitRows;
-    const width = result.length / Math.max(length, 1);
-    return Array.from({ length }, (_, i) => result.subarray(i * width, i * width + vocabSize));
+    return rows.map((row) => (typeof row === 'number' ? row : row.subarray(0, vocabSize)));
   }
 
   private wantsMore({ answer, most, track, known }: Drafting): boolean {

@@ -151,11 +151,11 @@ export class SproutEdits {
       bytesPerToken: warm.bytesPerToken,
       threads: warm.threads,
       step: (batch) => (onStep(batch), warm.step(batch)),
-      stepGreedy: async (batch, columns) => {
+      stepDrawn: async (batch, draws, columns) => {
         onStep(batch);
-        const ids = await warm.stepGreedy?.(batch, columns);
-        assert.ok(ids !== undefined);
-        return ids;
+        const drawn = await warm.stepDrawn?.(batch, draws, columns);
+        assert.ok(drawn !== undefined);
+        return drawn;
       },
       cancel: () => warm.cancel(),
       dispose: () => {},

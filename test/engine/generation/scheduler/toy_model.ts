@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
-import { argmax } from '../../../../extension/engine/generation/sampler';
 import type {
   BlockStore,
+  Draw,
+  Drawn,
   Executable,
   StepBatch,
 } from '../../../../extension/engine/backend/backend';
 import { EngineError } from '../../../../extension/engine/errors';
 import type { Tokenizer } from '../../../../extension/engine/loading/tokenizer';
+import { drawTokens } from '../draw_tokens';
 import { mix } from './random';
 
 export const EOS = 47;
@@ -90,7 +92,25 @@ export class ToyModel implements Executable {
 
   readonly now = (): number => this.clock;
 
-  async step(batch: StepBatch): Promise<Float32Array> {
+  step(batch: StepBatch): Promise<Float32Array> {
+    return this.run(batch, (logits) => logits);
+  }
+
+  stepDrawn(batch: StepBatch, draws: readonly (Draw | null)[], columns: number): Promise<Drawn> {
+    return this.run(batch, (logits) => drawTokens(logits, draws, columns));
+  }
+
+  /** One step; it counts as running until those who wait for it go on. */
+  private run<T>(batch: StepBatch, resultOf: (logits: Float32Array) => T): Promise<T> {
+    const result = this.runAlone(batch, resultOf);
+    const end = () => {
+      this.isRunning = false;
+    };
+    result.then(end, end);
+    return result;
+  }
+
+  private async runAlone<T>(batch: StepBatch, resultOf: (logits: Float32Array) => T): Promise<T> {
     if (this.isRunning) throw new Error('two steps at once');
     this.isRunning = true;
     this.isCancelled = false;
@@ -108,21 +128,11 @@ export class ToyModel implements Executable {
         throw new EngineError('cancelled', 'the step was cancelled');
       }
       this.clock += ms / 2;
-      return this.compute(batch);
+      return resultOf(this.compute(batch));
     } catch (error) {
       this.spoil(batch);
       throw error;
-    } finally {
-      this.isRunning = false;
     }
-  }
-
-  async stepGreedy(batch: StepBatch, columns: number): Promise<Int32Array> {
-    const logits = await this.step(batch);
-    const width = logits.length / Math.max(batch.logitRows.length, 1);
-    return batch.logitRows.map((_, row) =>
-      argmax(logits.subarray(row * width, row * width + columns)),
-    );
   }
 
   /** The cells of blocks as they are in memory. */

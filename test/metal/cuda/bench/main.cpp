@@ -28,4 +28,5 @@ int main(int count, char** arguments) {
   BenchProducts(bench);
   BenchExperts(bench);
   BenchAttention(bench);
+  BenchSampling(bench);
 }

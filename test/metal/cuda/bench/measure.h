@@ -53,6 +53,7 @@ void PrintRow(const Bench& bench, const std::string& model, const std::string& w
 void BenchProducts(Bench& bench);
 void BenchExperts(Bench& bench);
 void BenchAttention(Bench& bench);
+void BenchSampling(Bench& bench);
 /** Ways to divide the products of one model, so that a plan can be chosen; seconds of each. */
 void BenchShapes(Bench& bench);
 
