@@ -28,6 +28,9 @@ export const agentCase: Case = {
       await consent.click();
       const chat = page.locator('.interactive-session');
       await chat.locator('.chat-editor-container .view-lines').first().click();
+      // VS Code goes on with the participant that was asked last.
+      await page.keyboard.press('Control+A');
+      await page.keyboard.press('Delete');
       await page.keyboard.insertText('Where is the burrow?');
       await page.keyboard.press('Enter');
       const response = chat.locator('.interactive-response').last();

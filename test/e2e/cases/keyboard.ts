@@ -17,16 +17,24 @@ const LIST = Array.from({ length: 40 }, (_, index) => `- item ${index}`).join('\
 
 /** Runs a command from the palette, as Workbench.runCommand, with keys alone. */
 async function command({ page }: Workbench, title: string): Promise<void> {
+  const input = page.locator('.quick-input-widget:visible .quick-input-box input');
   const row = page
-    .locator('.quick-input-list .monaco-list-row.focused')
+    .locator('.quick-input-list .monaco-list-row')
     .filter({ has: page.getByText(title, { exact: true }) });
+  const isFocused = async (): Promise<boolean> =>
+    ((await row.getAttribute('class')) ?? '').split(' ').includes('focused');
   await until(`"${title}" in the palette`, async () => {
+    // What an attempt before this one has typed.
+    if (await input.isVisible()) await page.keyboard.press('Escape');
     await page.keyboard.press('F1');
-    const input = page.locator('.quick-input-widget:visible .quick-input-box input:focus');
-    await input.waitFor({ timeout: 2000 });
+    await input.and(page.locator(':focus')).waitFor({ timeout: 5000 });
     await page.keyboard.insertText(title);
-    await row.waitFor({ timeout: 2000 });
-    return true;
+    await row.waitFor({ timeout: 5000 });
+    // Commands of nearly the same name that were used of late stand above it.
+    for (let presses = 0; presses < 4 && !(await isFocused()); presses++) {
+      await page.keyboard.press('ArrowDown');
+    }
+    return await isFocused();
   });
   await page.keyboard.press('Enter');
 }

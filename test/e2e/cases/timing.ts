@@ -11,7 +11,7 @@ const GIVE_UP_MS = 1000;
 const INDENT = '  ';
 const TARGETS_MS = { p50: 150, p95: 350 };
 /** One says little: VS Code counts what other extensions do at that moment. */
-const ACTIVATIONS = 7;
+const ACTIVATIONS = 3;
 /** On a busy machine as many as begin in this time. */
 const ACTIVATIONS_MS = 50_000;
 
