@@ -5,12 +5,13 @@
  */
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Draw, Executable, StepBatch } from '../extension/engine/backend/backend';
+import type { Executable, StepBatch } from '../extension/engine/backend/backend';
 import { loadNativeBackend } from '../extension/engine/backend/native';
 import { fuse } from '../extension/engine/core/fuse';
 import { buildProgram } from '../extension/engine/core/models/registry';
 import { openModel } from '../extension/engine/loading/model_source';
 import { median } from '../extension/engine/statistics';
+import { GREEDY_DRAW } from '../test/engine/generation/draw_tokens';
 
 const SPROUT = join(resolve(__dirname, '..'), 'extension/assets/sprout');
 const WARM_UP_ROUNDS = 10;
@@ -55,16 +56,6 @@ interface Setting {
   readonly rounds: number;
   readonly vocabSize: number;
 }
-
-const GREEDY_DRAW: Draw = {
-  temperature: 0,
-  topK: 0,
-  topP: 1,
-  minP: 0,
-  seed: 0,
-  index: 0,
-  allowed: null,
-};
 
 /** Milliseconds of each round. */
 class Times {

@@ -3,19 +3,13 @@
  * that is not the one of the same request alone and cold.
  */
 import { parseArgs } from 'node:util';
-import { SproutEdits } from '../test/engine/generation/scheduler/sprout_edits';
+import { noEditCounts, SproutEdits } from '../test/engine/generation/scheduler/sprout_edits';
 
 const REPORT_EVERY = 50;
 
 async function soak(scripts: number, firstSeed: number): Promise<void> {
   const edits = await SproutEdits.start();
-  const counts = {
-    answers: 0,
-    hitTokens: 0,
-    batchedSteps: 0,
-    evictedBlocks: 0,
-    acceptedTokens: 0,
-  };
+  const counts = noEditCounts();
   for (let done = 0; done < scripts; done++) {
     await edits.run(firstSeed + done, counts);
     if ((done + 1) % REPORT_EVERY === 0) console.error(`${done + 1} scripts`);

@@ -1,9 +1,9 @@
 import { memoryBandwidth } from '../backend/native';
 import type { Engine } from '../engine';
 import { EngineError } from '../errors';
-import { GREEDY } from '../generation/types';
 import { median } from '../statistics';
 import { benchLatency } from './bench_latency';
+import { benchRequest } from './bench_request';
 import { benchServe, SERVE_HELP, SERVE_OPTIONS } from './bench_serve/command';
 import { EXIT } from './exit_codes';
 import { printJson, withEngine } from './load';
@@ -103,12 +103,7 @@ async function once(
   const started = performance.now();
   let ttftMs = NaN;
   const { timings, ids: generated } = await engine.generate({
-    ids,
-    maxTokens: DECODED,
-    sampling: GREEDY,
-    stop: [],
-    ignoreEos: true,
-    drafts: false,
+    ...benchRequest(ids, DECODED),
     onText: () => {
       if (Number.isNaN(ttftMs)) ttftMs = performance.now() - started;
       return true;
@@ -128,14 +123,7 @@ async function once(
 async function atOnce(engine: Engine, streams: number, run: number): Promise<number> {
   const prompts = Array.from({ length: streams }, (_, i) => prompt(engine, 64, run, i + 1));
   const decode = (ids: number[], maxTokens: number) =>
-    engine.generate({
-      ids,
-      maxTokens,
-      sampling: GREEDY,
-      stop: [],
-      ignoreEos: true,
-      drafts: false,
-    });
+    engine.generate(benchRequest(ids, maxTokens));
   for (const ids of prompts) await decode(ids, 1);
   const results = await Promise.all(prompts.map((ids) => decode(ids, DECODED)));
   const tokens = results.reduce((sum, { ids }) => sum + ids.length - 1, 0);

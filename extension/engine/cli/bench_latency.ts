@@ -1,7 +1,8 @@
 import type { Engine } from '../engine';
 import { EngineError } from '../errors';
-import { GREEDY, type GenerateResult } from '../generation/types';
+import type { GenerateResult } from '../generation/types';
 import { quantile } from '../statistics';
+import { benchRequest } from './bench_request';
 import { EXIT } from './exit_codes';
 import { printJson, withEngine } from './load';
 import type { OptionReader } from './options';
@@ -98,7 +99,7 @@ function startChat(engine: Engine, ids: number[]): Chat {
   let tell: () => void = () => undefined;
   const firstText = new Promise<void>((resolve) => (tell = resolve));
   const result = engine.generate({
-    ...request(ids, CHAT_ANSWER),
+    ...benchRequest(ids, CHAT_ANSWER),
     priority: 'chat',
     signal: controller.signal,
     onText: () => {
@@ -114,7 +115,7 @@ function startChat(engine: Engine, ids: number[]): Chat {
 async function completion(engine: Engine, name: string): Promise<number> {
   const ids = text(engine, COMPLETION_TOKENS, name);
   const asked = performance.now();
-  await engine.generate({ ...request(ids, 1), priority: 'completion' });
+  await engine.generate({ ...benchRequest(ids, 1), priority: 'completion' });
   return performance.now() - asked;
 }
 
@@ -127,15 +128,6 @@ async function cancelled(engine: Engine, { abort, result }: Chat): Promise<numbe
   engine.checkIntegrity();
   return ms;
 }
-
-const request = (ids: number[], maxTokens: number) => ({
-  ids,
-  maxTokens,
-  sampling: GREEDY,
-  stop: [],
-  ignoreEos: true,
-  drafts: false,
-});
 
 /** `length` tokens of program text that no other run has begun with. */
 function text(engine: Engine, length: number, name: string): number[] {

@@ -10,8 +10,7 @@ import { SavedCache } from '../../../../extension/engine/generation/saved/saved_
 import { Scheduler } from '../../../../extension/engine/generation/scheduler/scheduler';
 import { GREEDY, type GenerateRequest } from '../../../../extension/engine/generation/types';
 import { until } from '../../../until';
-import { Random } from '../scheduler/random';
-import { EOS, ToyModel, toyTokenizer, VOCAB_SIZE } from '../scheduler/toy_model';
+import { EOS, ToyModel, toyPrompt, toyTokenizer, VOCAB_SIZE } from '../scheduler/toy_model';
 
 const BLOCK_SIZE = 16;
 let folder: string;
@@ -56,11 +55,6 @@ function start({ fingerprint = 'toy', numBlocks = 128, idleMs = 1_000_000, copie
   return { model, cache, scheduler };
 }
 
-function prompt(length: number, seed: number): number[] {
-  const random = new Random(seed);
-  return Array.from({ length }, () => random.int(0, VOCAB_SIZE - 2));
-}
-
 function chat(ids: readonly number[], extra: Partial<GenerateRequest> = {}): GenerateRequest {
   const usual = { maxTokens: 8, sampling: GREEDY, stop: [], ignoreEos: true } as const;
   return { ids, ...usual, priority: 'chat', ...extra };
@@ -78,7 +72,7 @@ async function answer(request: GenerateRequest, options: Parameters<typeof start
 
 describe('what is kept of conversations', () => {
   test('serves after a restart, in whole segments, and the answer is the same', async () => {
-    const ids = prompt(700, 1);
+    const ids = toyPrompt(700, 1);
     const cold = await answer(chat(ids));
     assert.equal(cold.cachedTokens, 0);
     assert.equal(files().length, 5);
@@ -87,7 +81,7 @@ describe('what is kept of conversations', () => {
       assert.equal(warm.cachedTokens, 5 * SEGMENT_TOKENS);
       assert.deepEqual(warm.ids, cold.ids);
     }
-    const next = [...ids, ...cold.ids, ...prompt(200, 2)];
+    const next = [...ids, ...cold.ids, ...toyPrompt(200, 2)];
     const turn = await answer(chat(next));
     assert.equal(turn.cachedTokens, 5 * SEGMENT_TOKENS);
     rmSync(join(folder, 'sessions'), { recursive: true });
@@ -95,9 +89,9 @@ describe('what is kept of conversations', () => {
   });
 
   test('goes on where texts part inside a segment, and beside what is in memory', async () => {
-    const ids = prompt(800, 3);
+    const ids = toyPrompt(800, 3);
     await answer(chat(ids));
-    const other = [...ids.slice(0, 600), ...prompt(200, 4)];
+    const other = [...ids.slice(0, 600), ...toyPrompt(200, 4)];
     const { scheduler } = start();
     const [first, second] = await Promise.all([
       scheduler.generate(chat(other)),
@@ -113,28 +107,28 @@ describe('what is kept of conversations', () => {
 
   test('is written when nothing has run for a while, not before the end of the process', async () => {
     const { scheduler } = start({ idleMs: 1 });
-    await scheduler.generate(chat(prompt(600, 5)));
+    await scheduler.generate(chat(toyPrompt(600, 5)));
     await until('the files', () => files().length === 4);
     await scheduler.close();
   });
 
   test('is nothing of short texts, completions and background work', async () => {
-    await answer(chat(prompt(500, 6), { maxTokens: 4 }));
-    await answer(chat(prompt(700, 7), { priority: 'completion' }));
-    await answer(chat(prompt(700, 7), { priority: 'background' }));
+    await answer(chat(toyPrompt(500, 6), { maxTokens: 4 }));
+    await answer(chat(toyPrompt(700, 7), { priority: 'completion' }));
+    await answer(chat(toyPrompt(700, 7), { priority: 'background' }));
     assert.deepEqual(files(), []);
-    await answer(chat(prompt(700, 7), { priority: 'port' }));
+    await answer(chat(toyPrompt(700, 7), { priority: 'port' }));
     assert.equal(files().length, 5);
   });
 
   test('is no other model’s', async () => {
-    const ids = prompt(700, 8);
+    const ids = toyPrompt(700, 8);
     await answer(chat(ids));
     assert.equal((await answer(chat(ids), { fingerprint: 'other' })).cachedTokens, 0);
   });
 
   test('is used up to the first damaged file, which is made anew', async () => {
-    const ids = prompt(700, 9);
+    const ids = toyPrompt(700, 9);
     const cold = await answer(chat(ids));
     const [, second] = files().map(String).sort();
     writeFileSync(join(folder, String(second)), 'broken');
@@ -146,11 +140,11 @@ describe('what is kept of conversations', () => {
   });
 
   test('takes no block from what runs', async () => {
-    const ids = prompt(640, 10);
+    const ids = toyPrompt(640, 10);
     await answer(chat(ids));
     const { scheduler, cache } = start({ numBlocks: 48 });
     const [running, restored] = await Promise.all([
-      scheduler.generate(chat(prompt(400, 11), { maxTokens: 60 })),
+      scheduler.generate(chat(toyPrompt(400, 11), { maxTokens: 60 })),
       scheduler.generate(chat(ids)),
     ]);
     assert.equal(running?.ids.length, 60);
@@ -160,7 +154,7 @@ describe('what is kept of conversations', () => {
   });
 
   test('is not waited for by who has gone, nor after the end', async () => {
-    const ids = prompt(700, 12);
+    const ids = toyPrompt(700, 12);
     await answer(chat(ids));
     const { scheduler, model } = start();
     const gone = new AbortController();

@@ -6,8 +6,7 @@ import { EngineError } from '../../../../extension/engine/errors';
 import { MAX_WAITING, SLICE_MS } from '../../../../extension/engine/generation/scheduler/limits';
 import { Scheduler } from '../../../../extension/engine/generation/scheduler/scheduler';
 import { GREEDY, type GenerateRequest } from '../../../../extension/engine/generation/types';
-import { Random } from './random';
-import { EOS, ToyModel, toyTokenizer, VOCAB_SIZE, type ToyOptions } from './toy_model';
+import { EOS, ToyModel, toyPrompt, toyTokenizer, VOCAB_SIZE, type ToyOptions } from './toy_model';
 
 const BLOCK_SIZE = 16;
 
@@ -46,12 +45,6 @@ function setUp({
   return { model, cache, scheduler };
 }
 
-/** A prompt that shares nothing with that of another seed. */
-function prompt(length: number, seed: number): number[] {
-  const random = new Random(seed);
-  return Array.from({ length }, () => random.int(0, VOCAB_SIZE - 2));
-}
-
 function request(ids: readonly number[], extra: Partial<GenerateRequest> = {}): GenerateRequest {
   return { ids, maxTokens: 20, sampling: GREEDY, stop: [], ignoreEos: true, ...extra };
 }
@@ -59,10 +52,10 @@ function request(ids: readonly number[], extra: Partial<GenerateRequest> = {}): 
 describe('scheduler: priorities', () => {
   test('a completion that arrives during the prefill of a chat has its first token after the next step', async () => {
     const { model, scheduler } = setUp();
-    const chat = scheduler.generate(request(prompt(1500, 1), { priority: 'chat' }));
+    const chat = scheduler.generate(request(toyPrompt(1500, 1), { priority: 'chat' }));
     await new Promise((done) => {
       model.onHalf = (_, step) => {
-        if (step === 4) done(scheduler.generate(request(prompt(60, 2), { maxTokens: 1 })));
+        if (step === 4) done(scheduler.generate(request(toyPrompt(60, 2), { maxTokens: 1 })));
       };
     });
     assert.equal(model.numSteps, 5);
@@ -71,7 +64,7 @@ describe('scheduler: priorities', () => {
 
   test('a long step of a chat is given up for a completion, and only for one', async () => {
     const { model, scheduler } = setUp();
-    const chat = scheduler.generate(request(prompt(1500, 1), { priority: 'chat' }));
+    const chat = scheduler.generate(request(toyPrompt(1500, 1), { priority: 'chat' }));
     const waits: number[] = [];
     const others: Promise<unknown>[] = [];
     model.onHalf = (_, step) => {
@@ -82,7 +75,7 @@ describe('scheduler: priorities', () => {
         if (isFirst) waits.push(model.clock - arrivedAt);
         return (isFirst = false);
       };
-      others.push(scheduler.generate(request(prompt(4, step), { onText })));
+      others.push(scheduler.generate(request(toyPrompt(4, step), { onText })));
     };
     await chat;
     await Promise.all(others);
@@ -93,8 +86,8 @@ describe('scheduler: priorities', () => {
 
   test('steps in which a completion decodes stay short while a chat prefills', async () => {
     const { model, scheduler } = setUp();
-    const completion = scheduler.generate(request(prompt(30, 1), { maxTokens: 200 }));
-    const chat = scheduler.generate(request(prompt(1500, 2), { priority: 'chat' }));
+    const completion = scheduler.generate(request(toyPrompt(30, 1), { maxTokens: 200 }));
+    const chat = scheduler.generate(request(toyPrompt(1500, 2), { priority: 'chat' }));
     const lengths: number[] = [];
     model.onStep = (batch) => {
       if (scheduler.metrics().running === 2) lengths.push(batch.tokens.length);
@@ -108,12 +101,12 @@ describe('scheduler: priorities', () => {
 
   test('a slow chat whose steps are given up again and again goes on all the same', async () => {
     const { model, scheduler } = setUp({ rowMs: 20 });
-    const chat = scheduler.generate(request(prompt(300, 1), { priority: 'chat', maxTokens: 1 }));
+    const chat = scheduler.generate(request(toyPrompt(300, 1), { priority: 'chat', maxTokens: 1 }));
     // A completion for every step that the chat has for itself.
     const completions: Promise<unknown>[] = [];
     model.onHalf = (_, step) => {
       if (step > 200 || scheduler.metrics().running > 1) return;
-      completions.push(scheduler.generate(request(prompt(4, step), { maxTokens: 1 })));
+      completions.push(scheduler.generate(request(toyPrompt(4, step), { maxTokens: 1 })));
     };
     await chat;
     assert.ok(model.numSteps < 200, `${model.numSteps} steps`);
@@ -123,12 +116,12 @@ describe('scheduler: priorities', () => {
 
   test('a full house of chats leaves the port a row now and then', async () => {
     const { model, scheduler } = setUp({ maxRows: 2, maxTokens: 32 });
-    const port = scheduler.generate(request(prompt(50, 3), { priority: 'port', maxTokens: 10 }));
+    const port = scheduler.generate(request(toyPrompt(50, 3), { priority: 'port', maxTokens: 10 }));
     const chats = await new Promise<Promise<unknown>[]>((started) => {
       model.onHalf = (_, step) => {
         if (step !== 3) return;
         const ask = (seed: number) =>
-          scheduler.generate(request(prompt(20, seed), { priority: 'chat', maxTokens: 400 }));
+          scheduler.generate(request(toyPrompt(20, seed), { priority: 'chat', maxTokens: 400 }));
         started([ask(1), ask(2)]);
       };
     });
@@ -142,7 +135,7 @@ describe('scheduler: priorities', () => {
     const order: number[] = [];
     const all = Array.from({ length: 12 }, (_, i) =>
       scheduler
-        .generate(request(prompt(40, i), { priority: 'port', maxTokens: 10 }))
+        .generate(request(toyPrompt(40, i), { priority: 'port', maxTokens: 10 }))
         .then(() => order.push(i)),
     );
     await Promise.all(all);
@@ -153,12 +146,12 @@ describe('scheduler: priorities', () => {
   test('a completion takes a row from a full house of chats, which all go on', async () => {
     const { model, scheduler } = setUp({ maxRows: 2 });
     const chats = [1, 2, 3].map((seed) =>
-      scheduler.generate(request(prompt(20, seed), { priority: 'chat', maxTokens: 60 })),
+      scheduler.generate(request(toyPrompt(20, seed), { priority: 'chat', maxTokens: 60 })),
     );
     await Promise.resolve();
     let completion: Promise<unknown> | undefined;
     model.onHalf = (_, step) => {
-      if (step === 10) completion = scheduler.generate(request(prompt(10, 9), { maxTokens: 5 }));
+      if (step === 10) completion = scheduler.generate(request(toyPrompt(10, 9), { maxTokens: 5 }));
     };
     await chats[0];
     await completion;
@@ -172,13 +165,15 @@ describe('scheduler: priorities', () => {
 
   test('when memory is short the least urgent gives up its blocks and goes on later', async () => {
     const { model, scheduler } = setUp({ numBlocks: 20 });
-    const chat = scheduler.generate(request(prompt(200, 1), { priority: 'chat', maxTokens: 40 }));
+    const chat = scheduler.generate(
+      request(toyPrompt(200, 1), { priority: 'chat', maxTokens: 40 }),
+    );
     let chatDone = false;
     void chat.then(() => (chatDone = true));
     let completion: Promise<unknown> | undefined;
     model.onHalf = (_, step) => {
       if (step !== 20) return;
-      completion = scheduler.generate(request(prompt(150, 2))).then(() => assert.ok(!chatDone));
+      completion = scheduler.generate(request(toyPrompt(150, 2))).then(() => assert.ok(!chatDone));
     };
     assert.equal((await chat).ids.length, 40);
     await completion;
@@ -188,7 +183,7 @@ describe('scheduler: priorities', () => {
 
 describe('scheduler: drafts', () => {
   test('a text that repeats itself takes fewer steps than it has tokens, and stays the same', async () => {
-    const text = request(prompt(40, 1), { maxTokens: 400 });
+    const text = request(toyPrompt(40, 1), { maxTokens: 400 });
     const drafting = setUp({ repeats: true, rowMs: 0.01 });
     const plain = setUp({ repeats: true, rowMs: 0.01 });
     const a = await drafting.scheduler.generate(text);
@@ -202,13 +197,13 @@ describe('scheduler: drafts', () => {
 
   test('nothing is drafted where a row costs as much as a step', async () => {
     const { scheduler } = setUp({ repeats: true, stepMs: 0, rowMs: 1 });
-    await scheduler.generate(request(prompt(40, 1), { maxTokens: 200 }));
+    await scheduler.generate(request(toyPrompt(40, 1), { maxTokens: 200 }));
     assert.equal(scheduler.metrics().draftedTokens, 0);
   });
 });
 
 describe('scheduler: tokens that are given', () => {
-  const [first = 0, ...forcedIds] = prompt(120, 1);
+  const [first = 0, ...forcedIds] = toyPrompt(120, 1);
   const scored = request([first], { forcedIds, logprobs: 2, maxTokens: forcedIds.length + 5 });
   for (const [kind, toy] of [
     ['', {}],
@@ -262,7 +257,7 @@ describe('scheduler: tokens that are given', () => {
 describe('scheduler: cache', () => {
   test('typing on through an accepted completion computes only what was typed', async () => {
     const { scheduler } = setUp();
-    const ids = prompt(100, 1);
+    const ids = toyPrompt(100, 1);
     const first = await scheduler.generate(request(ids));
     const typed = [...ids, ...first.ids, 3, 4, 5];
     // The last generated token was never run.
@@ -272,7 +267,7 @@ describe('scheduler: cache', () => {
 
   test('requests that arrive together share what the first of them computes', async () => {
     const { model, scheduler } = setUp();
-    const ids = prompt(320, 1);
+    const ids = toyPrompt(320, 1);
     const all = [1, 2, 3, 4].map((seed) =>
       scheduler.generate(request(ids, { sampling: { ...GREEDY, temperature: 1, seed } })),
     );
@@ -297,7 +292,7 @@ describe('scheduler: ends', () => {
     };
     const onText = () => (controller.signal.aborted ? ((textAfter = true), true) : true);
     const result = await scheduler.generate(
-      request(prompt(800, 1), { signal: controller.signal, onText }),
+      request(toyPrompt(800, 1), { signal: controller.signal, onText }),
     );
     assert.deepEqual([result.finishReason, result.ids, textAfter], ['cancelled', [], false]);
     assert.equal(scheduler.metrics().steps, 2);
@@ -308,8 +303,10 @@ describe('scheduler: ends', () => {
     const { model, scheduler } = setUp();
     const controller = new AbortController();
     model.onHalf = (_, step) => step === 6 && controller.abort();
-    const other = scheduler.generate(request(prompt(20, 1)));
-    const aborted = await scheduler.generate(request(prompt(20, 2), { signal: controller.signal }));
+    const other = scheduler.generate(request(toyPrompt(20, 1)));
+    const aborted = await scheduler.generate(
+      request(toyPrompt(20, 2), { signal: controller.signal }),
+    );
     assert.equal(aborted.finishReason, 'cancelled');
     assert.ok(aborted.ids.length > 0 && aborted.ids.length < 20);
     assert.equal(model.numSteps, 6);
@@ -319,8 +316,8 @@ describe('scheduler: ends', () => {
   test('a request that is aborted while it waits never starts', async () => {
     const { model, scheduler } = setUp({ maxRows: 1 });
     const controller = new AbortController();
-    const first = scheduler.generate(request(prompt(10, 1)));
-    const waiting = scheduler.generate(request(prompt(300, 2), { signal: controller.signal }));
+    const first = scheduler.generate(request(toyPrompt(10, 1)));
+    const waiting = scheduler.generate(request(toyPrompt(300, 2), { signal: controller.signal }));
     model.onHalf = (_, step) => step === 3 && controller.abort();
     await assert.rejects(waiting, { code: 'cancelled' });
     await first;
@@ -336,7 +333,7 @@ describe('scheduler: ends', () => {
     let calls = 0;
     const onText = () => (calls++, controller.abort(), true);
     const result = await scheduler.generate(
-      request(prompt(20, 1), { signal: controller.signal, onText }),
+      request(toyPrompt(20, 1), { signal: controller.signal, onText }),
     );
     assert.deepEqual([result.finishReason, calls], ['cancelled', 1]);
     scheduler.checkIntegrity();
@@ -345,8 +342,8 @@ describe('scheduler: ends', () => {
   test('a failed step fails its sequences with its error; those that wait are served', async () => {
     const { model, scheduler, cache } = setUp({ maxRows: 2 });
     const failure = new EngineError('internal', 'the device broke');
-    const both = [1, 2].map((seed) => scheduler.generate(request(prompt(20, seed))));
-    const waiting = scheduler.generate(request(prompt(20, 3)));
+    const both = [1, 2].map((seed) => scheduler.generate(request(toyPrompt(20, seed))));
+    const waiting = scheduler.generate(request(toyPrompt(20, 3)));
     model.onHalf = (_, step) => {
       if (step === 5) throw failure;
     };
@@ -359,8 +356,8 @@ describe('scheduler: ends', () => {
   test('an aborted request in a failing step ends as cancelled', async () => {
     const { model, scheduler } = setUp();
     const controller = new AbortController();
-    const other = scheduler.generate(request(prompt(20, 1)));
-    const aborted = scheduler.generate(request(prompt(20, 2), { signal: controller.signal }));
+    const other = scheduler.generate(request(toyPrompt(20, 1)));
+    const aborted = scheduler.generate(request(toyPrompt(20, 2), { signal: controller.signal }));
     model.onHalf = (_, step) => {
       if (step !== 5) return;
       controller.abort();
@@ -372,12 +369,12 @@ describe('scheduler: ends', () => {
 
   test('an onText that throws ends its own request only', async () => {
     const { scheduler } = setUp();
-    const other = scheduler.generate(request(prompt(20, 1)));
+    const other = scheduler.generate(request(toyPrompt(20, 1)));
     const onText = () => {
       throw new Error('the reader has gone');
     };
     await assert.rejects(
-      scheduler.generate(request(prompt(20, 2), { onText })),
+      scheduler.generate(request(toyPrompt(20, 2), { onText })),
       /the reader has gone/,
     );
     assert.equal((await other).ids.length, 20);
@@ -385,8 +382,8 @@ describe('scheduler: ends', () => {
 
   test('closing ends what runs as cancelled, refuses what waits and what comes later', async () => {
     const { model, scheduler, cache } = setUp({ maxRows: 1 });
-    const running = scheduler.generate(request(prompt(20, 1)));
-    const waiting = assert.rejects(scheduler.generate(request(prompt(20, 2))), {
+    const running = scheduler.generate(request(toyPrompt(20, 1)));
+    const waiting = assert.rejects(scheduler.generate(request(toyPrompt(20, 2))), {
       code: 'unavailable',
     });
     let closed: Promise<void> | undefined;
@@ -403,18 +400,18 @@ describe('scheduler: ends', () => {
 
   test('it rests when there is nothing to do and wakes for the next request', async () => {
     const { model, scheduler } = setUp();
-    await scheduler.generate(request(prompt(20, 1)));
+    await scheduler.generate(request(toyPrompt(20, 1)));
     const { numSteps } = model;
     await sleep(5);
     assert.equal(model.numSteps, numSteps);
-    assert.equal((await scheduler.generate(request(prompt(20, 2)))).ids.length, 20);
+    assert.equal((await scheduler.generate(request(toyPrompt(20, 2)))).ids.length, 20);
   });
 });
 
 describe('scheduler: refusals', () => {
   test('what could never fit is refused at once, with the numbers', async () => {
     const { scheduler } = setUp({ numBlocks: 4 });
-    await assert.rejects(scheduler.generate(request(prompt(64, 1))), {
+    await assert.rejects(scheduler.generate(request(toyPrompt(64, 1))), {
       code: 'bad_request',
       message: /64 tokens, the context holds 64/,
     });
@@ -422,7 +419,7 @@ describe('scheduler: refusals', () => {
       code: 'bad_request',
       message: /prompt token 48: this model has tokens 0 to 47/,
     });
-    assert.equal((await scheduler.generate(request(prompt(63, 1)))).finishReason, 'length');
+    assert.equal((await scheduler.generate(request(toyPrompt(63, 1)))).finishReason, 'length');
   });
 
   test('a full queue refuses with what to do, other priorities still come in', async () => {
@@ -443,7 +440,7 @@ test('the metrics add up', async () => {
   const { model, scheduler } = setUp();
   let during = scheduler.metrics();
   model.onHalf = (_, step) => step === 3 && (during = scheduler.metrics());
-  await Promise.all([1, 2].map((seed) => scheduler.generate(request(prompt(32, seed)))));
+  await Promise.all([1, 2].map((seed) => scheduler.generate(request(toyPrompt(32, seed)))));
   await assert.rejects(scheduler.generate(request([1], { onText: () => assert.fail('unread') })));
   assert.deepEqual([during.running, during.waiting], [2, 0]);
   const after = scheduler.metrics();

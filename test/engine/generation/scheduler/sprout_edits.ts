@@ -40,6 +40,10 @@ export interface EditCounts {
   acceptedTokens: number;
 }
 
+export function noEditCounts(): EditCounts {
+  return { answers: 0, hitTokens: 0, batchedSteps: 0, evictedBlocks: 0, acceptedTokens: 0 };
+}
+
 /** Texts of code that the scripts begin with and take new parts from, as tokens. */
 function corpus(): readonly number[][] {
   const file = join(__dirname, '../../../fixtures/sprout-golden.json');

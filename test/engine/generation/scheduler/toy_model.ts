@@ -9,7 +9,7 @@ import type {
 import { EngineError } from '../../../../extension/engine/errors';
 import type { Tokenizer } from '../../../../extension/engine/loading/tokenizer';
 import { drawTokens } from '../draw_tokens';
-import { mix } from './random';
+import { mix, Random } from './random';
 
 export const EOS = 47;
 export const VOCAB_SIZE = 48;
@@ -31,6 +31,12 @@ const BYTES: readonly Uint8Array[] = [
   Uint8Array.of(0xc3),
   Uint8Array.of(0xa9),
 ];
+
+/** A prompt that shares nothing with that of another seed. */
+export function toyPrompt(length: number, seed: number): number[] {
+  const random = new Random(seed);
+  return Array.from({ length }, () => random.int(0, VOCAB_SIZE - 2));
+}
 
 export const toyTokenizer: Tokenizer = {
   vocabSize: VOCAB_SIZE,

@@ -4,8 +4,14 @@ import { PagedCache } from '../../../../extension/engine/cache/paged';
 import { Scheduler } from '../../../../extension/engine/generation/scheduler/scheduler';
 import { DraftModel } from '../../../../extension/engine/generation/speculate/draft_model';
 import { GREEDY, type GenerateRequest } from '../../../../extension/engine/generation/types';
-import { Random } from '../scheduler/random';
-import { EOS, ToyModel, toyTokenizer, VOCAB_SIZE, type ToyOptions } from '../scheduler/toy_model';
+import {
+  EOS,
+  ToyModel,
+  toyPrompt,
+  toyTokenizer,
+  VOCAB_SIZE,
+  type ToyOptions,
+} from '../scheduler/toy_model';
 
 const BLOCK_SIZE = 16;
 const MAX_TOKENS = 128;
@@ -62,11 +68,6 @@ function setUp(draft: Partial<ToyOptions> | null, target: Partial<ToyOptions> = 
   return { scheduler, model, cache, draft: clock.draft, now };
 }
 
-function prompt(length: number, seed: number): number[] {
-  const random = new Random(seed);
-  return Array.from({ length }, () => random.int(0, VOCAB_SIZE - 2));
-}
-
 const request = (
   ids: readonly number[],
   extra: Partial<GenerateRequest> = {},
@@ -107,7 +108,7 @@ describe('a draft model', () => {
   ] as const) {
     test(`${name} answers are token for token the same, whatever it guesses`, async () => {
       const requests = Array.from({ length: 12 }, (_, i) =>
-        request(prompt(5 + 23 * (i % 5), i % 7), { sampling: sampling(i) }),
+        request(toyPrompt(5 + 23 * (i % 5), i % 7), { sampling: sampling(i) }),
       );
       const alone = await run(requests, null);
       for (const mistakes of [0, 20, 60, 100]) {
@@ -119,12 +120,12 @@ describe('a draft model', () => {
   }
 
   test('that is right makes an answer faster; several share its steps', async () => {
-    const one = [request(prompt(20, 1), { maxTokens: 60 })];
+    const one = [request(toyPrompt(20, 1), { maxTokens: 60 })];
     const alone = await run(one, null);
     const guessed = await run(one, {});
     assert.ok(guessed.steps < 0.3 * alone.steps, `${guessed.steps} of ${alone.steps} steps`);
     assert.ok(guessed.ms < 0.6 * alone.ms, `${guessed.ms} of ${alone.ms} ms`);
-    const many = [1, 2, 3].map((seed) => request(prompt(20, seed), { maxTokens: 60 }));
+    const many = [1, 2, 3].map((seed) => request(toyPrompt(20, seed), { maxTokens: 60 }));
     const together = await run(many, {});
     assert.ok(together.draftSteps < 2 * guessed.draftSteps);
     assert.ok(together.ms < 0.8 * (await run(many, null)).ms);
@@ -132,7 +133,7 @@ describe('a draft model', () => {
 
   test('guesses a drawn token right as often as it would be drawn, since it draws with the same numbers', async () => {
     const { metrics } = await run(
-      [request(prompt(20, 4), { maxTokens: 60, sampling: sampled(3) })],
+      [request(toyPrompt(20, 4), { maxTokens: 60, sampling: sampled(3) })],
       {},
     );
     // A few guesses come from the text itself.
@@ -141,7 +142,7 @@ describe('a draft model', () => {
   });
 
   test('that is wrong, or slow, costs little', async () => {
-    const requests = [request(prompt(20, 1), { maxTokens: 300 })];
+    const requests = [request(toyPrompt(20, 1), { maxTokens: 300 })];
     const alone = await run(requests, null);
     for (const draft of [{ mistakes: 100 }, { stepMs: 12 }]) {
       const guessed = await run(requests, draft);
@@ -151,7 +152,7 @@ describe('a draft model', () => {
   });
 
   test('reads a long prompt in slices beside the answer, and not at all for a short answer', async () => {
-    const long = prompt(700, 5);
+    const long = toyPrompt(700, 5);
     const rowMs = 0.1;
     const { metrics, answers } = await run([request(long, { maxTokens: 100 })], { rowMs });
     assert.ok(metrics.acceptedTokens > 20);
@@ -161,7 +162,7 @@ describe('a draft model', () => {
   });
 
   test('that fails, or has no memory, or is told not to guess leaves the answers alone', async () => {
-    const requests = [1, 2, 3].map((seed) => request(prompt(60, seed)));
+    const requests = [1, 2, 3].map((seed) => request(toyPrompt(60, seed)));
     const { answers } = await run(requests, null);
     assert.deepEqual((await run(requests, { numBlocks: 5 })).answers, answers);
     const { scheduler, draft } = setUp({});
@@ -186,7 +187,7 @@ describe('a draft model', () => {
     const aborts = Array.from({ length: 3 }, () => new AbortController());
     draft.model.onHalf = (_, step) => aborts[Math.floor(step / 4)]?.abort();
     const all = aborts.map(({ signal }, i) =>
-      scheduler.generate(request(prompt(20, i), { maxTokens: 200, signal })),
+      scheduler.generate(request(toyPrompt(20, i), { maxTokens: 200, signal })),
     );
     const reasons = (await Promise.all(all)).map(({ finishReason }) => finishReason);
     assert.ok(reasons.every((reason) => reason === 'cancelled'));
