@@ -33,7 +33,8 @@ export async function useInVsCode(host: Host): Promise<void> {
   if (lacksModel()) await chooseModel(host);
   if (lacksModel()) return;
   const settings = vscode.workspace.getConfiguration();
-  if (!canRunWithoutAccount(vscode.version)) {
+  const runsWithoutAccount = canRunWithoutAccount(vscode.version);
+  if (!runsWithoutAccount) {
     void vscode.window.showWarningMessage(
       l10n.t(
         'anllm: VS Code {version} asks for an account before its own chat runs; 1.122 and later do not. The anllm view and @anllm work without one.',
@@ -42,14 +43,17 @@ export async function useInVsCode(host: Host): Promise<void> {
     );
   }
   const wanted = CHANGES.filter(({ key, value }) => settings.get(key) !== value);
-  if (wanted.length > 0 && !(await consent(wanted))) return;
   const isListed = ({ key }: Change): boolean => settings.inspect(key)?.defaultValue !== undefined;
-  for (const { key, value } of wanted.filter(isListed)) {
+  const listed = wanted.filter(isListed);
+  // An older VS Code does not know what it does not list.
+  const hidden = runsWithoutAccount ? wanted.filter((change) => !isListed(change)) : [];
+  const changes = [...listed, ...hidden];
+  if (changes.length > 0 && !(await consent(changes))) return;
+  for (const { key, value } of listed) {
     await settings.update(key, value, vscode.ConfigurationTarget.Global);
   }
-  for (const change of wanted) {
-    if (!isListed(change)) await writeToSettingsFile(change.key, change.value);
-  }
+  // An open settings file with changes would stop the updates, so it comes last.
+  for (const { key, value } of hidden) await writeToSettingsFile(key, value);
   await vscode.commands.executeCommand('workbench.action.chat.open');
 }
 
