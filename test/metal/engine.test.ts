@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { loadMetalBackend, metalDevice } from '../../extension/engine/backend/native';
 import { agreementOf } from '../../extension/engine/cli/verify';
-import { Engine } from '../../extension/engine/engine';
+import { loadEngine } from '../../extension/engine/load_engine';
 import { GREEDY } from '../../extension/engine/generation/types';
 import { embeddedModel } from '../../extension/engine/loading/model_dir';
 import { hiddenError } from '../engine/generation/hidden';
@@ -93,7 +93,7 @@ test('the built-in model writes the same tokens as on the CPU', { skip }, async 
 });
 
 async function generate(backend: 'cpu' | 'metal'): Promise<readonly number[]> {
-  const engine = await Engine.load({
+  const engine = await loadEngine({
     modelDir: embeddedModel(),
     backend,
     precision: 'exact',

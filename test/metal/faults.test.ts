@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { loadMetalBackend } from '../../extension/engine/backend/native';
-import { Engine } from '../../extension/engine/engine';
+import { loadEngine } from '../../extension/engine/load_engine';
 import { GREEDY } from '../../extension/engine/generation/types';
 import { embeddedModel } from '../../extension/engine/loading/model_dir';
 import { attentionProgram } from '../native/attention_program';
@@ -90,7 +90,7 @@ describe('a GPU that stops', { skip }, () => {
   });
 
   test('the request that ran ends with the reason, and the next one is answered', async () => {
-    const engine = await Engine.load({
+    const engine = await loadEngine({
       modelDir: embeddedModel(),
       backend: 'metal',
       precision: 'exact',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createReferenceBackend } from '../../extension/engine/backend/reference';
-import { Engine } from '../../extension/engine/engine';
+import { loadEngine } from '../../extension/engine/load_engine';
 import { embeddedModel } from '../../extension/engine/loading/model_dir';
 import { attentionProgram } from './attention_program';
 import { backendUnderTest, randomTokens, relativeError, Runner, TestProgram } from './harness';
@@ -69,7 +69,7 @@ test('decode_attention_kernel: without it, one token over many keys gives the sa
 
 describe('kernels', () => {
   const load = (name: 'auto' | 'cpu' | 'metal', kernels: boolean) =>
-    Engine.load({
+    loadEngine({
       modelDir: embeddedModel(),
       backend: name,
       precision: 'fast',

@@ -4,6 +4,7 @@ import { ProtocolError } from '../../protocol/errors';
 import { handle, notify } from '../../protocol/peer';
 import { PROTOCOL_VERSION } from '../../protocol/version';
 import { supportedModelTypes } from '../core/models/registry';
+import type { LoadEvents } from '../load_engine';
 import { IMAGE_MODEL_TYPES, inspectModel, listModels } from '../loading/model_list';
 import { ggufArchitectures } from '../loading/gguf/architectures';
 import { ChildServer, type NamedHolder } from './child_server';
@@ -27,10 +28,7 @@ export type ModelSettings = Pick<
   | 'remote'
 >;
 
-export type LoadModel = (
-  settings: ModelSettings,
-  onProgress: (message: string) => void,
-) => Promise<HeldEngine>;
+export type LoadModel = (settings: ModelSettings, events: LoadEvents) => Promise<HeldEngine>;
 
 /** The holders of the two roles; one and the same where both have one model. */
 interface Holders {
@@ -163,19 +161,18 @@ export class Session {
     settings: EngineSettings,
     onStatus: (status: EngineStatus) => void,
   ): EngineHolder {
-    const log = (message: string): void =>
-      notify(this.connection, 'log', { level: 'info', message });
+    const log = (level: 'info' | 'warn') => (message: string) =>
+      notify(this.connection, 'log', { level, message });
     return new EngineHolder({
       load: async (onProgress) => {
-        const engine = await this.options.load(settings, onProgress);
+        const events = { onProgress, onWarning: log('warn') };
+        const engine = await this.options.load(settings, events);
         const { title, backendDescription, contextLength, loadMs, fallbackReason } = engine.info;
-        log(
+        log('info')(
           `loaded ${title} in ${loadMs.toFixed(0)} ms: ${backendDescription}, ` +
             `${contextLength} tokens of context`,
         );
-        if (fallbackReason !== null) {
-          notify(this.connection, 'log', { level: 'warn', message: fallbackReason });
-        }
+        if (fallbackReason !== null) log('warn')(fallbackReason);
         return engine;
       },
       idleMs: settings.idleMinutes * 60_000,

@@ -2,7 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { arch, cpus, freemem, homedir, platform, release, totalmem, version } from 'node:os';
 import { loadNativeBackend, metalDevice } from '../backend/native';
 import { createReferenceBackend } from '../backend/reference';
-import { Engine, type EngineOptions } from '../engine';
+import type { EngineOptions } from '../engine_options';
+import { loadEngine } from '../load_engine';
 import { EngineError } from '../errors';
 import { GREEDY } from '../generation/types';
 import { resolveModel } from '../loading/model_dir';
@@ -132,7 +133,7 @@ async function continuesLine(
   isRight: (text: string) => boolean,
 ): Promise<Check> {
   try {
-    const engine = await Engine.load({ ...options, modelDir: resolveModel(model) });
+    const engine = await loadEngine({ ...options, modelDir: resolveModel(model) });
     const { tokenizer, info } = engine;
     const ids = [...tokenizer.prefixIds, ...tokenizer.encode('for (let i = 0; i < 10')];
     const request = { ids, maxTokens: 4, sampling: GREEDY, stop: [] };

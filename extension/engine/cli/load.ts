@@ -1,5 +1,7 @@
 import type { BackendName } from '../backend/backend';
-import { Engine, type EngineOptions } from '../engine';
+import type { Engine } from '../engine';
+import type { EngineOptions } from '../engine_options';
+import { loadEngine } from '../load_engine';
 import { EngineError } from '../errors';
 import { resolveModel } from '../loading/model_dir';
 import type { OptionReader } from './options';
@@ -56,15 +58,21 @@ function contextOf(values: OptionReader): number {
   );
 }
 
+/** Loads an engine; warnings, now and while it runs, go to stderr. */
+export async function loadWithWarnings(options: EngineOptions): Promise<Engine> {
+  const warn = (message: string) => process.stderr.write(`warning: ${message}\n`);
+  const engine = await loadEngine(options, { onWarning: warn });
+  const { backend, fallbackReason } = engine.info;
+  if (fallbackReason !== null) warn(`slower, on the ${backend} backend: ${fallbackReason}`);
+  return engine;
+}
+
 /** Loads the engine that the options name, runs `use`, and disposes of it. Progress goes to stderr. */
 export async function withEngine<T>(
   values: OptionReader,
   use: (engine: Engine) => Promise<T>,
 ): Promise<T> {
-  const engine = await Engine.load(engineOptions(values));
-  const { backend, fallbackReason } = engine.info;
-  if (fallbackReason !== null)
-    process.stderr.write(`warning: slower, on the ${backend} backend: ${fallbackReason}\n`);
+  const engine = await loadWithWarnings(engineOptions(values));
   try {
     return await use(engine);
   } finally {

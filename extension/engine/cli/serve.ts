@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { Engine } from '../engine';
+import type { Engine } from '../engine';
 import { EngineError } from '../errors';
 import type { ServedModel } from '../server/engine';
 import { modelIds } from '../server/model_id';
@@ -8,7 +8,7 @@ import { newToken } from '../server/token';
 import { packageVersion } from '../server/version';
 import { resolveModel } from '../loading/model_dir';
 import { EXIT } from './exit_codes';
-import { engineOptionsFor, printJson } from './load';
+import { engineOptionsFor, loadWithWarnings, printJson } from './load';
 import { ENGINE_HELP, ENGINE_OPTIONS, type Command, type OptionReader } from './options';
 
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
@@ -96,11 +96,9 @@ async function loadModels(values: OptionReader): Promise<Loaded[]> {
   const ids = modelIds(paths);
   const loaded: Loaded[] = [];
   for (const [i, path] of paths.entries()) {
-    const engine = await Engine.load(engineOptionsFor(values, path));
-    const { title, backendDescription, fallbackReason, loadMs } = engine.info;
+    const engine = await loadWithWarnings(engineOptionsFor(values, path));
+    const { title, backendDescription, loadMs } = engine.info;
     process.stderr.write(`loaded ${title} in ${loadMs.toFixed(0)} ms: ${backendDescription}\n`);
-    if (fallbackReason !== null)
-      process.stderr.write(`warning: slow reference backend: ${fallbackReason}\n`);
     loaded.push({ engine, served: alwaysLoaded(engine, ids[i] ?? path) });
   }
   return loaded;

@@ -29,7 +29,7 @@ export interface RemoteEngine {
 export async function openRemote(
   /** `contextLength`: tokens; 0 = as the server says. */
   settings: RemoteServer & { readonly contextLength: number },
-  onProgress: (message: string) => void,
+  onProgress: (message: string) => void = () => {},
 ): Promise<RemoteEngine> {
   const started = performance.now();
   const endpoint = new Endpoint(settings);

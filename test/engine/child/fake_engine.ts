@@ -9,8 +9,8 @@ import { loadTokenizer } from '../../../extension/engine/loading/tokenizer';
 const sprout = new URL('../../../extension/assets/sprout', import.meta.url).pathname;
 
 /** `modelDir` is the script: what is written, and how. */
-runChild(async ({ modelDir }, onProgress): Promise<HeldEngine> => {
-  onProgress(`reading ${modelDir}`);
+runChild(async ({ modelDir }, events): Promise<HeldEngine> => {
+  events.onProgress?.(`reading ${modelDir}`);
   if (modelDir.startsWith('broken'))
     throw new EngineError('bad_model', 'broken: no model in this folder');
   const [text = '', msPerCharacter = '0'] = modelDir.split('@');

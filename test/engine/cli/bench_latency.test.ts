@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { measure } from '../../../extension/engine/cli/bench_latency';
-import { Engine } from '../../../extension/engine/engine';
+import { loadEngine } from '../../../extension/engine/load_engine';
 import { resolveModel } from '../../../extension/engine/loading/model_dir';
 
 test('bench latency measures each time, and leaves nothing behind', async () => {
-  const engine = await Engine.load({
+  const engine = await loadEngine({
     modelDir: resolveModel(undefined),
     backend: 'auto',
     precision: 'fast',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { engineOptions } from '../../../extension/engine/cli/load';
 import { OptionReader } from '../../../extension/engine/cli/options';
-import { Engine } from '../../../extension/engine/engine';
+import { loadEngine } from '../../../extension/engine/load_engine';
 import { GREEDY } from '../../../extension/engine/generation/types';
 
 const optionsOf = (values: Record<string, string>) => engineOptions(new OptionReader(values));
@@ -20,7 +20,7 @@ test('batch size, sequence length and prefill step, absent unless given', () => 
 test('the same answers in steps of any size; steps that cannot be are refused', async () => {
   const answers = async (limits: { batchSize?: number; prefillStep?: number }) => {
     const options = { ...optionsOf({}), threads: 2, contextLength: 256, ...limits };
-    const engine = await Engine.load(options);
+    const engine = await loadEngine(options);
     try {
       const prompts = ['def f(x):\n', 'import os\n', 'class A:\n', 'for i in'];
       const all = prompts.map((prompt) => {

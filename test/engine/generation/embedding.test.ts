@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { loadNativeBackend } from '../../../extension/engine/backend/native';
 import { createReferenceBackend } from '../../../extension/engine/backend/reference';
-import { Engine } from '../../../extension/engine/engine';
+import type { Engine } from '../../../extension/engine/engine';
+import { loadEngine } from '../../../extension/engine/load_engine';
 import { HiddenPool, shorten } from '../../../extension/engine/generation/embedding';
 import { GREEDY } from '../../../extension/engine/generation/types';
 import { embeddedModel } from '../../../extension/engine/loading/model_dir';
@@ -66,7 +67,7 @@ describe('embeddings of the built-in model', () => {
   let engine: Engine;
   before(async () => {
     const options = { backend: 'cpu', precision: 'exact', threads: 2 } as const;
-    engine = await Engine.load({ modelDir: embeddedModel(), contextLength: 512, ...options });
+    engine = await loadEngine({ modelDir: embeddedModel(), contextLength: 512, ...options });
   });
   after(() => engine.dispose());
 

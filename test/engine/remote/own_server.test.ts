@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { complete } from '../../../extension/engine/completion/complete';
-import { Engine } from '../../../extension/engine/engine';
+import type { Engine } from '../../../extension/engine/engine';
+import { loadEngine } from '../../../extension/engine/load_engine';
 import { EngineError } from '../../../extension/engine/errors';
 import { embeddedModel } from '../../../extension/engine/loading/model_dir';
 import { openRemote } from '../../../extension/engine/remote/remote_engine';
@@ -19,7 +20,7 @@ before(async () => {
     precision: 'fast',
     threads: 0,
   } as const;
-  engine = await Engine.load(options, () => {});
+  engine = await loadEngine(options);
   lab = await startLab([
     { id: 'sprout', created: 0, state: 'ready', loaded: engine, use: (task) => task(engine) },
   ]);

@@ -1,7 +1,8 @@
 /** Clients that go away at random: while they send, wait, or read; and what must be left behind: nothing. */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
-import { Engine } from '../../../extension/engine/engine';
+import type { Engine } from '../../../extension/engine/engine';
+import { loadEngine } from '../../../extension/engine/load_engine';
 import { embeddedModel } from '../../../extension/engine/loading/model_dir';
 import { Random } from '../generation/scheduler/random';
 import { startLab, TOKEN, type Lab } from './lab';
@@ -24,7 +25,7 @@ export interface Disconnects {
 }
 
 export async function startDisconnects(seed: number): Promise<Disconnects> {
-  const engine = await Engine.load({
+  const engine = await loadEngine({
     modelDir: embeddedModel(),
     backend: 'auto',
     precision: 'fast',

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import OpenAI from 'openai';
-import { Engine } from '../../../extension/engine/engine';
+import type { Engine } from '../../../extension/engine/engine';
+import { loadEngine } from '../../../extension/engine/load_engine';
 import { embeddedModel } from '../../../extension/engine/loading/model_dir';
 import { testBadRequests, type BadRequest } from './bad_requests';
 import { startLab, TOKEN, type Lab } from './lab';
@@ -14,7 +15,7 @@ let lab: Lab;
 let client: OpenAI;
 before(async () => {
   const options = { backend: 'cpu', precision: 'fast', threads: 2, contextLength: 512 } as const;
-  engine = await Engine.load({ modelDir: embeddedModel(), ...options });
+  engine = await loadEngine({ modelDir: embeddedModel(), ...options });
   lab = await startLab([served(engine, 'sprout'), served(slow, 'slow')]);
   client = new OpenAI({ baseURL: `${lab.base}/v1`, apiKey: TOKEN });
 });

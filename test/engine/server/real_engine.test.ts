@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { Engine } from '../../../extension/engine/engine';
+import type { Engine } from '../../../extension/engine/engine';
+import { loadEngine } from '../../../extension/engine/load_engine';
 import { embeddedModel } from '../../../extension/engine/loading/model_dir';
 import { temporaryFolder } from '../loading/model_fixture';
 import { startLab, type Lab } from './lab';
@@ -19,7 +20,7 @@ before(async () => {
   const modelDir = join(temporaryFolder(), 'sprout-chat');
   cpSync(embeddedModel(), modelDir, { recursive: true });
   writeFileSync(join(modelDir, 'chat_template.jinja'), TEMPLATE);
-  engine = await Engine.load({
+  engine = await loadEngine({
     modelDir,
     backend: 'auto',
     precision: 'fast',

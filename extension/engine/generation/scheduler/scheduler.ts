@@ -35,6 +35,8 @@ export interface SchedulerParts {
   readonly saved?: SavedCache;
   /** Guesses tokens ahead; not for recurrent models. */
   readonly draftModel?: DraftModel;
+  /** Told what is given up. */
+  readonly warn?: (message: string) => void;
   /** Milliseconds; default: performance.now. */
   readonly now?: () => number;
 }
@@ -269,9 +271,11 @@ export class Scheduler {
     try {
       const isOver = () => this.closed !== null || this.roster.waiting.size > 0;
       return await addModelDrafts(slices, draftModel, limits, isOver);
-    } catch {
+    } catch (error) {
       // Answers do not need it.
       this.draftModel = null;
+      const why = error instanceof Error ? error.message : String(error);
+      this.parts.warn?.(`the draft model guesses no more until the model is loaded again: ${why}`);
       return slices;
     }
   }

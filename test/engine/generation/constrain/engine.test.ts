@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { Engine } from '../../../../extension/engine/engine';
+import type { Engine } from '../../../../extension/engine/engine';
+import { loadEngine } from '../../../../extension/engine/load_engine';
 import type { Grammar } from '../../../../extension/engine/generation/constrain/constraint';
 import { GREEDY } from '../../../../extension/engine/generation/types';
 import { embeddedModel } from '../../../../extension/engine/loading/model_dir';
@@ -28,7 +29,7 @@ describe('constrained answers of the built-in model', () => {
       precision: 'fast',
       threads: 0,
     } as const;
-    engine = await Engine.load(options, () => {});
+    engine = await loadEngine(options);
   });
   after(() => engine.dispose());
 

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { SEGMENT_TOKENS } from '../../../../extension/engine/cache/saved/segment_keys';
-import { Engine, type EngineOptions } from '../../../../extension/engine/engine';
+import type { EngineOptions } from '../../../../extension/engine/engine_options';
+import { loadEngine } from '../../../../extension/engine/load_engine';
 import { GREEDY } from '../../../../extension/engine/generation/types';
 
 const modelDir = new URL('../../../../extension/assets/sprout', import.meta.url).pathname;
@@ -22,7 +23,7 @@ after(() => {
 });
 
 async function answer(options: Partial<EngineOptions>) {
-  const engine = await Engine.load({
+  const engine = await loadEngine({
     modelDir,
     backend: 'cpu',
     precision: 'fast',

@@ -39,7 +39,11 @@ function toy(extra: Partial<ToyOptions>) {
 }
 
 /** A scheduler, with a draft model that is ten times as fast unless `draft` says otherwise. */
-function setUp(draft: Partial<ToyOptions> | null, target: Partial<ToyOptions> = {}) {
+function setUp(
+  draft: Partial<ToyOptions> | null,
+  target: Partial<ToyOptions> = {},
+  warn: (message: string) => void = () => {},
+) {
   const { model, cache } = toy(target);
   // One clock for both.
   const clock = { draft: toy({ stepMs: 1, rowMs: 0.02, ...draft }) };
@@ -61,6 +65,7 @@ function setUp(draft: Partial<ToyOptions> | null, target: Partial<ToyOptions> = 
     prefillStep: MAX_TOKENS,
     maxRows: MAX_ROWS,
     ...(draft !== null && { draftModel }),
+    warn,
     now,
   });
   model.onStep = () => scheduler.checkIntegrity();
@@ -165,7 +170,8 @@ describe('a draft model', () => {
     const requests = [1, 2, 3].map((seed) => request(toyPrompt(60, seed)));
     const { answers } = await run(requests, null);
     assert.deepEqual((await run(requests, { numBlocks: 5 })).answers, answers);
-    const { scheduler, draft } = setUp({});
+    const warnings: string[] = [];
+    const { scheduler, draft } = setUp({}, {}, (message) => warnings.push(message));
     draft.model.onStep = () => {
       throw new Error('broken');
     };
@@ -175,6 +181,7 @@ describe('a draft model', () => {
       answers,
     );
     assert.equal(draft.model.numSteps, 1);
+    assert.match(warnings.join('\n'), /^the draft model guesses no more .*: broken$/);
     const told = await run(
       requests.map((r) => ({ ...r, drafts: false })),
       {},

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Engine, type EngineOptions } from '../../../../extension/engine/engine';
+import type { EngineOptions } from '../../../../extension/engine/engine_options';
+import { loadEngine } from '../../../../extension/engine/load_engine';
 import { assertSameTokens } from '../../../../extension/engine/generation/speculate/open_draft_model';
 import { GREEDY } from '../../../../extension/engine/generation/types';
 import { SPROUT } from '../../loading/model_fixture';
@@ -27,7 +28,7 @@ describe('a draft model needs the tokens of the model', () => {
 
 test('sprout as its own draft model: the same answers, greedy, sampled and together', async () => {
   const answers = async (extra: Partial<EngineOptions>) => {
-    const engine = await Engine.load({
+    const engine = await loadEngine({
       modelDir: SPROUT,
       backend: 'cpu',
       precision: 'fast',

@@ -7,7 +7,7 @@ import type { Precision } from '../../../../extension/engine/backend/backend';
 import { loadNativeBackend } from '../../../../extension/engine/backend/native';
 import { fuse } from '../../../../extension/engine/core/fuse';
 import { buildProgram } from '../../../../extension/engine/core/models/registry';
-import { Engine } from '../../../../extension/engine/engine';
+import { loadEngine } from '../../../../extension/engine/load_engine';
 import { GREEDY } from '../../../../extension/engine/generation/types';
 import { openModel } from '../../../../extension/engine/loading/model_source';
 import { FIXTURES } from '../model_fixture';
@@ -72,7 +72,7 @@ describe('SmolLM2-135M-Instruct, Q4_1', { skip }, () => {
 
   test('greedy answers are those of llama.cpp', async () => {
     const options = { modelDir: FILE, backend: 'cpu', precision: 'fast', threads: 0 } as const;
-    const engine = await Engine.load(options);
+    const engine = await loadEngine(options);
     for (const { question, answer } of GOLDEN.answers) {
       const messages = [{ role: 'user' as const, content: question }];
       const ids = engine.chat?.encode(messages, { addGenerationPrompt: true }) ?? [];
