@@ -117,6 +117,11 @@ export class Engine {
     return this.scheduler.metrics();
   }
 
+  /** Writes nothing to disk of the conversations so far that is not there yet. */
+  async forgetUnwritten(): Promise<void> {
+    await this.scheduler.forgetUnwritten();
+  }
+
   /** Throws 'internal' when a block of the cache or a request is not where it belongs. */
   checkIntegrity(): void {
     this.scheduler.checkIntegrity();

@@ -63,8 +63,9 @@ export interface HelloAnswer {
  * Every request of host to engine child: parameters, result and, where the answer streams, the parts that come
  * before the result. `hello` is the first; the others are refused before it. `load` loads now what `complete` would
  * load on first use, `loadChat` the chat model; `listModels` looks for models on this computer,
- * `inspectModel` at one path; `families` says what the engine can load; `startServer` offers both models to other programs; `clearCache` removes packed weights and kept conversations from the disk;
- * `unload` frees both; `shutdown` ends the child.
+ * `inspectModel` at one path; `families` says what the engine can load; `startServer` offers both models to other
+ * programs; `clearCache` removes packed weights and kept conversations from the disk, `forgetConversations` only the
+ * latter; `unload` frees both models; `shutdown` ends the child.
  */
 export interface Requests {
   hello: { params: Hello; result: HelloAnswer; partial: never };
@@ -83,6 +84,7 @@ export interface Requests {
   startServer: { params: ServerRequest; result: ServerAddress; partial: never };
   stopServer: { params: null; result: null; partial: never };
   clearCache: { params: null; result: ClearedCache; partial: never };
+  forgetConversations: { params: null; result: null; partial: never };
   unload: { params: null; result: null; partial: never };
   shutdown: { params: null; result: null; partial: never };
 }
@@ -137,6 +139,7 @@ export const requestChecks: { readonly [M in Method]: RequestChecks<M> } = {
   startServer: { params: checkServerRequest, result: checkServerAddress, partial: noPartial },
   stopServer: { params: nothing, result: nothing, partial: noPartial },
   clearCache: { params: nothing, result: checkClearedCache, partial: noPartial },
+  forgetConversations: { params: nothing, result: nothing, partial: noPartial },
   unload: { params: nothing, result: nothing, partial: noPartial },
   shutdown: { params: nothing, result: nothing, partial: noPartial },
 };

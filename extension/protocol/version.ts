@@ -1,2 +1,2 @@
 /** Raised with every change of a message's shape. A child that answers with another number is stale and is refused. */
-export const PROTOCOL_VERSION = 7;
+export const PROTOCOL_VERSION = 8;

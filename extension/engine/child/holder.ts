@@ -9,6 +9,8 @@ import type { ModelState, ServerEngine } from '../server/engine';
 /** A model that runs here, as far as the child needs it. */
 export interface LocalEngine extends ServerEngine {
   readonly info: EngineSummary;
+  /** Writes nothing to disk of the conversations so far that is not there yet. */
+  forgetUnwritten(): Promise<void>;
   dispose(): Promise<void>;
 }
 

@@ -9,7 +9,7 @@ import { IMAGE_MODEL_TYPES, inspectModel, listModels } from '../loading/model_li
 import { ggufArchitectures } from '../loading/gguf/architectures';
 import { ChildServer, type NamedHolder } from './child_server';
 import { cacheFolder } from '../backend/packed_cache';
-import { clearCaches } from '../cache/clear_caches';
+import { clearCaches, clearConversations } from '../cache/clear_caches';
 import { EngineHolder, type HeldEngine } from './holder';
 
 /** One model, and how it runs. */
@@ -100,7 +100,15 @@ export class Session {
       await this.server.stop();
       return null;
     });
-    handle(connection, 'clearCache', () => clearCaches(cacheFolder()));
+    handle(connection, 'clearCache', async () => {
+      await this.forgetUnwritten();
+      return clearCaches(cacheFolder());
+    });
+    handle(connection, 'forgetConversations', async () => {
+      await this.forgetUnwritten();
+      await clearConversations(cacheFolder());
+      return null;
+    });
     handle(connection, 'unload', async () => {
       const { completion, chat: chatting } = this.ready();
       await Promise.all([completion.unload(), chatting?.unload()]);
@@ -118,6 +126,12 @@ export class Session {
   async close(): Promise<void> {
     await this.server.stop();
     await Promise.all([this.holders?.completion.close(), this.holders?.chat?.close()]);
+  }
+
+  /** Models in memory write nothing of the conversations so far. */
+  private async forgetUnwritten(): Promise<void> {
+    await this.holders?.completion.loaded?.local?.forgetUnwritten();
+    await this.holders?.chat?.loaded?.local?.forgetUnwritten();
   }
 
   private ready(): Holders {

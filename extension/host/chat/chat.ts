@@ -46,6 +46,7 @@ export async function startChat(parts: ChatParts): Promise<Chat> {
     post: (message) => view.post(message),
     autoAttach: automaticAttachment,
     remember: (id) => void workspaceState.update(OPEN_KEY, id),
+    forget: () => engine.forgetConversations(),
     log: warn,
     now: () => Date.now(),
   });

@@ -30,6 +30,8 @@ export interface ChatOptions {
   readonly autoAttach: () => Attachment | null;
   /** Keeps the id of the open conversation for the next window. */
   readonly remember: (id: string) => void;
+  /** Removes what the engine keeps of conversations. */
+  readonly forget: () => Promise<void>;
   readonly log: (message: string) => void;
   readonly now: () => number;
 }
@@ -134,6 +136,9 @@ export class ChatController {
   async remove(id: string): Promise<void> {
     if (id === this.conversation.id) this.newChat();
     await this.options.history.remove(id);
+    await this.options.forget().catch((error: unknown) => {
+      this.options.log(`what the engine keeps of the deleted chat stays for now: ${String(error)}`);
+    });
   }
 
   private setOpen(conversation: Conversation): void {

@@ -126,6 +126,12 @@ export class EngineSupervisor {
     return link.call('clearCache', null);
   }
 
+  /** Removes what the engine keeps on disk of all conversations. */
+  async forgetConversations(): Promise<void> {
+    const link = await this.ensure();
+    await link.call('forgetConversations', null);
+  }
+
   /** Frees the models' memory; the process stays. */
   async unload(): Promise<void> {
     await this.link?.call('unload', null);

@@ -41,6 +41,7 @@ runChild(async ({ modelDir }, events): Promise<HeldEngine> => {
     generate: (request) => write(request, text, Number(msPerCharacter)),
     embeddingSize: 1,
     embed: async () => Float32Array.of(1),
+    forgetUnwritten: async () => undefined,
     dispose: async () => undefined,
   });
 });

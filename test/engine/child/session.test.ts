@@ -126,6 +126,11 @@ describe('session', () => {
         'sessions',
       ]);
       assert.deepEqual(await call(host, 'clearCache', null), { files: 0, bytes: 0 });
+      writeFileSync(join(folder, 'packed', 'a.weights'), '12345');
+      writeFileSync(join(folder, 'sessions', 'b.kv'), '123');
+      await call(host, 'forgetConversations', null);
+      assert.deepEqual(readdirSync(join(folder, 'packed')), ['a.weights']);
+      assert.deepEqual(readdirSync(join(folder, 'sessions')), []);
     } finally {
       if (before === undefined) delete process.env.ANLLM_CACHE;
       else process.env.ANLLM_CACHE = before;

@@ -50,6 +50,7 @@ describe('chat controller', () => {
     page: ViewState = INITIAL;
     clock = 1000;
     remembered = '';
+    numForgotten = 0;
     readonly history = new History(folder, (message) => assert.fail(message));
     readonly controller = new ChatController({
       chat: async (request, options) => {
@@ -63,6 +64,7 @@ describe('chat controller', () => {
       post: (message) => this.see(message),
       autoAttach: () => FILE,
       remember: (id) => (this.remembered = id),
+      forget: async () => void this.numForgotten++,
       log: (message) => assert.fail(message),
       now: () => this.clock,
     });
@@ -224,5 +226,6 @@ describe('chat controller', () => {
     await next.controller.remove(lab.remembered);
     assert.deepEqual(next.said, []);
     assert.deepEqual(await next.history.list(), []);
+    assert.equal(next.numForgotten, 1);
   });
 });

@@ -18,6 +18,10 @@ export class RecentTexts {
     return this.texts.pop();
   }
 
+  clear(): void {
+    this.texts = [];
+  }
+
   /** Puts a text back that was taken, unless a newer one stands for it. */
   putBack(tokens: readonly number[]): void {
     const isKnown = this.texts.some((text) => commonPrefix(text, tokens) > tokens.length / 2);

@@ -36,6 +36,8 @@ export class SavedCache {
   private saving: Promise<void> | null = null;
   /** Whether a step may run. */
   private isBusy = false;
+  /** What was offered before the last call of `forgetUnwritten` is not written. */
+  private numForgotten = 0;
 
   constructor(private readonly parts: SavedCacheParts) {}
 
@@ -63,6 +65,13 @@ export class SavedCache {
   /** A text of which keys and values may be in the cache; written later. */
   offer(tokens: readonly number[]): void {
     if (tokens.length >= MIN_SAVED_TOKENS) this.recent.add(tokens);
+  }
+
+  /** Writes nothing of the texts so far that is not written yet. */
+  async forgetUnwritten(): Promise<void> {
+    this.recent.clear();
+    this.numForgotten++;
+    await this.saving;
   }
 
   /** Steps follow. */
@@ -97,19 +106,21 @@ export class SavedCache {
 
   private async saveAll(): Promise<void> {
     for (let text = this.recent.take(); text !== undefined; text = this.recent.take()) {
+      const { numForgotten } = this;
       if (await this.saveText(text)) continue;
-      this.recent.putBack(text);
+      if (numForgotten === this.numForgotten) this.recent.putBack(text);
       return;
     }
   }
 
-  /** False when a step may have begun before all was written. */
+  /** False when a step may have begun, or the text was to be forgotten, before all was written. */
   private async saveText(tokens: readonly number[]): Promise<boolean> {
     const { store, cache, folder } = this.parts;
+    const { numForgotten } = this;
     const segments = this.segmentsOf(tokens);
     for (const [i, segment] of segments.entries()) {
       if (await folder.has(segment.key)) continue;
-      if (this.isBusy) return false;
+      if (this.isBusy || numForgotten !== this.numForgotten) return false;
       const blocks = cache.blocksOf(tokens, i * SEGMENT_TOKENS, (i + 1) * SEGMENT_TOKENS);
       // Given up for others meanwhile, or never run.
       if (blocks === null) break;

@@ -146,6 +146,11 @@ export class Scheduler {
     this.draftModel?.checkIntegrity();
   }
 
+  /** Writes nothing to disk of the texts so far that is not there yet. */
+  async forgetUnwritten(): Promise<void> {
+    await this.parts.saved?.forgetUnwritten();
+  }
+
   /** Brings back what was kept of the prompt. */
   private async restore(saved: SavedCache, { ids, signal }: GenerateRequest): Promise<void> {
     await saved.restore(ids, (task) => this.betweenSteps(task), signal);

@@ -112,6 +112,15 @@ describe('what is kept of conversations', () => {
     await scheduler.close();
   });
 
+  test('is nothing of what was to be forgotten before it was written', async () => {
+    const { scheduler } = start();
+    await scheduler.generate(chat(toyPrompt(600, 5)));
+    await scheduler.forgetUnwritten();
+    await scheduler.generate(chat(toyPrompt(700, 7)));
+    await scheduler.close();
+    assert.equal(files().length, 5);
+  });
+
   test('is nothing of short texts, completions and background work', async () => {
     await answer(chat(toyPrompt(500, 6), { maxTokens: 4 }));
     await answer(chat(toyPrompt(700, 7), { priority: 'completion' }));
