@@ -9,7 +9,7 @@ import type { Executable, StepBatch } from '../extension/engine/backend/backend'
 import { loadNativeBackend } from '../extension/engine/backend/native';
 import { fuse } from '../extension/engine/core/fuse';
 import { buildProgram } from '../extension/engine/core/models/registry';
-import { openModel } from '../extension/engine/loading/model_source';
+import { openModel } from '../extension/engine/loading/open_model';
 import { median } from '../extension/engine/statistics';
 import { GREEDY_DRAW } from '../test/engine/generation/draw_tokens';
 

@@ -17,7 +17,8 @@ import type { DraftModel } from './generation/speculate/draft_model';
 import { openDraftModel } from './generation/speculate/open_draft_model';
 import { findFim } from './loading/fim';
 import type { GenerationConfig } from './loading/generation_config';
-import { type ModelSource, openModel } from './loading/model_source';
+import type { ModelSource } from './loading/model_source';
+import { openModel } from './loading/open_model';
 import { assertVocabularyFits, type Tokenizer } from './loading/tokenizer';
 
 export interface LoadEvents {

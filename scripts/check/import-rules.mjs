@@ -1,5 +1,5 @@
 // @ts-check
-/** Who may import whom. usage: import-rules.mjs */
+/** Who may import whom, and nobody in a circle. usage: import-rules.mjs */
 import { readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
@@ -93,23 +93,59 @@ function checkImport(file, specifier) {
   return isAllowed ? null : `(${from.name}) imports ${target} (${to.name})`;
 }
 
+/** @param {string} text */
+const specifiersOf = (text) =>
+  ts.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName);
+
 /**
  * @param {string} file relative to the root
  * @param {string} text
  * @returns {string[]} findings
  */
 export function checkImports(file, text) {
-  const { importedFiles } = ts.preProcessFile(text, true, true);
-  return importedFiles.flatMap(({ fileName }) => {
-    const problem = checkImport(file, fileName);
+  return specifiersOf(text).flatMap((specifier) => {
+    const problem = checkImport(file, specifier);
     return problem === null ? [] : [`${file} ${problem}`];
   });
 }
 
-export const checkTree = () =>
-  ['extension', 'webview']
-    .flatMap((folder) => listFiles(folder, /\.(ts|tsx)$/))
-    .flatMap((file) => checkImports(file, readFileSync(path.join(root, file), 'utf8')));
+/**
+ * Files that import each other, straight or through others.
+ * @param {ReadonlyMap<string, string>} texts by path relative to the root
+ * @returns {string[]} findings
+ */
+export function checkCircles(texts) {
+  /** @type {Map<string, 'open' | 'done'>} */
+  const states = new Map();
+  /** @type {string[]} */
+  const findings = [];
+  /** @param {string} file @param {readonly string[]} trail */
+  const visit = (file, trail) => {
+    const state = states.get(file);
+    if (state === 'open') {
+      const circle = [...trail.slice(trail.indexOf(file)), file];
+      findings.push(`${circle.join(' imports ')}: a circle`);
+    }
+    if (state !== undefined) return;
+    states.set(file, 'open');
+    for (const specifier of specifiersOf(texts.get(file) ?? '')) {
+      if (!specifier.startsWith('.')) continue;
+      const target = path.posix.join(path.posix.dirname(file), specifier);
+      const found = [target, `${target}.ts`, `${target}.tsx`].find((each) => texts.has(each));
+      if (found !== undefined) visit(found, [...trail, file]);
+    }
+    states.set(file, 'done');
+  };
+  for (const file of texts.keys()) visit(file, []);
+  return findings;
+}
+
+export function checkTree() {
+  const files = ['extension', 'webview'].flatMap((folder) => listFiles(folder, /\.(ts|tsx)$/));
+  const texts = new Map(files.map((file) => [file, readFileSync(path.join(root, file), 'utf8')]));
+  const wrong = [...texts].flatMap(([file, text]) => checkImports(file, text));
+  return [...wrong, ...checkCircles(texts)];
+}
 
 if (isMain(import.meta.filename)) {
   reportFindings(checkTree());

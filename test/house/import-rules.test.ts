@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkImports, checkTree } from '../../scripts/check/import-rules.mjs';
+import { checkCircles, checkImports, checkTree } from '../../scripts/check/import-rules.mjs';
 
 const table: readonly { from: string; imports: string; isAllowed: boolean }[] = [
   { from: 'extension/host/main.ts', imports: 'vscode', isAllowed: true },
@@ -41,6 +41,19 @@ test('re-exports, import() and require() count as imports', () => {
   for (const text of texts) {
     assert.equal(checkImports('extension/host/main.ts', text).length, 1, text);
   }
+});
+
+test('files that import each other are found, through others and by type alone too', () => {
+  const texts = new Map([
+    ['extension/a/one.ts', `import { two } from './two';`],
+    ['extension/a/two.ts', `import type { Three } from '../b/three';\nimport './leaf';`],
+    ['extension/b/three.ts', `export const x = import('../a/one');\nimport '../a/leaf';`],
+    ['extension/a/leaf.ts', ''],
+  ]);
+  const [a, b, c] = texts.keys();
+  assert.deepEqual(checkCircles(texts), [[a, b, c, a].join(' imports ') + ': a circle']);
+  texts.set('extension/b/three.ts', '');
+  assert.deepEqual(checkCircles(texts), []);
 });
 
 test('the project keeps to the arrows of its design', () => {

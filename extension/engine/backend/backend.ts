@@ -1,6 +1,5 @@
 import type { Program } from '../core/program';
 import type { WeightStore } from '../loading/weights';
-import type { PackedCacheOptions } from './packed_cache';
 
 export type BackendName = 'reference' | 'cpu' | 'metal';
 
@@ -16,6 +15,14 @@ export type Precision = 'exact' | 'fast';
  */
 export type KvBits = 8 | 16;
 export const KV_GROUP = 32;
+
+/** Where weights are kept in the backend's own layout. */
+export interface PackedCacheOptions {
+  readonly folder: string;
+  /** Of all files together; the least recently used are removed. */
+  readonly maxBytes?: number;
+  readonly minBytes?: number;
+}
 
 export interface CompileOptions {
   readonly precision: Precision;

@@ -13,7 +13,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Program } from '../core/program';
 import { tensorsOf, type Weight } from '../loading/weights';
-import type { BackendName, Precision } from './backend';
+import type { BackendName, PackedCacheOptions, Precision } from './backend';
 import { makeFolder } from './make_folder';
 import { describeWeights } from './weight_identity';
 
@@ -29,13 +29,6 @@ const MAX_BYTES = 24 * 2 ** 30;
 const FREE_FACTOR = 2;
 const DRAFT_LIVES_MS = 24 * 60 * 60 * 1000;
 const NOTE_LIVES_MS = 90 * DRAFT_LIVES_MS;
-
-export interface PackedCacheOptions {
-  readonly folder: string;
-  /** Of all files together; the least recently used are removed. */
-  readonly maxBytes?: number;
-  readonly minBytes?: number;
-}
 
 /** Paths; '' for what is not to be kept, or cannot be. */
 export interface PackedEntry {

@@ -1,6 +1,6 @@
 import { EngineError } from '../errors';
 import type { BlockPool } from './blocks';
-import type { BlockTable } from './paged';
+import type { BlockTable } from './block_table';
 import type { PrefixNode, PrefixTree } from './prefix';
 
 /** Throws 'internal' with the block and the numbers when the books of a paged cache do not balance. */

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ChatPart, ChatRequest, ChatResult, ChatSampling } from '../../protocol/chat';
 import { EngineError } from '../errors';
-import { answerParser, type AnswerParser, type AnswerPart } from '../generation/answer_parser';
+import { answerParser } from '../generation/answer_parser';
+import type { AnswerParser, AnswerPart } from '../generation/answer_part';
 import { THINK_START } from '../generation/reasoning';
 import { GREEDY, type SamplingParams } from '../generation/types';
 import { unlessCancelled } from '../generation/unless_cancelled';

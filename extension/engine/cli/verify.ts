@@ -7,7 +7,7 @@ import { fuse } from '../core/fuse';
 import { buildProgram } from '../core/models/registry';
 import type { Program } from '../core/program';
 import { EngineError } from '../errors';
-import { openModel } from '../loading/model_source';
+import { openModel } from '../loading/open_model';
 import { openSafetensors } from '../loading/safetensors';
 import { compare, TOLERANCE, type Agreement, type GoldenPrompt } from '../verify';
 import { EXIT } from './exit_codes';

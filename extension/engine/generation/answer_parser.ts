@@ -1,19 +1,11 @@
 import type { Tokenizer } from '../loading/tokenizer';
+import type { AnswerParser, AnswerPart } from './answer_part';
 import { HarmonyParser } from './harmony';
 import { ReasoningSplitter, type ThoughtOrText } from './reasoning';
-import type { CallParser, TextOrCall, ToolSchema } from './tools/call_parser';
+import type { CallParser, ToolSchema } from './tools/call_parser';
 import { HermesParser } from './tools/hermes';
 import { LLAMA_START, LlamaParser } from './tools/llama';
 import { MISTRAL_START, MistralParser } from './tools/mistral';
-
-export type AnswerPart = ThoughtOrText | Extract<TextOrCall, { readonly kind: 'call' }>;
-
-/** Tells thoughts, text and calls of an answer apart; the same for any cut of the text into pieces. */
-export interface AnswerParser {
-  push(delta: string): AnswerPart[];
-  /** The rest, when no more text comes. */
-  flush(): AnswerPart[];
-}
 
 /** How a model writes thoughts and calls. */
 export type AnswerFormat = 'hermes' | 'mistral' | 'llama' | 'harmony';

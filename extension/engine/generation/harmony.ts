@@ -1,4 +1,4 @@
-import type { AnswerParser, AnswerPart } from './answer_parser';
+import type { AnswerParser, AnswerPart } from './answer_part';
 import { isObjectText } from './tools/call_parser';
 
 const MESSAGE = '<|message|>';

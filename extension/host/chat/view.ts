@@ -10,7 +10,7 @@ import type { History } from './history';
 import { chatPage, freshNonce, PAGE_OPTIONS, type Translation } from './html';
 import { pickAttachment } from './pick_attachment';
 import { SymbolFinder } from './symbols';
-import { CHAT_VIEW } from './view_provider';
+import { CHAT_VIEW } from './view_id';
 
 export interface ChatViewParts {
   readonly extensionUri: vscode.Uri;

@@ -1,8 +1,7 @@
 import * as vscode from 'vscode';
 import type { Disposable, Lazy } from '../lifecycle';
 import type { Chat } from './chat';
-
-export const CHAT_VIEW = 'anllm.chatView';
+import { CHAT_VIEW } from './view_id';
 
 /** The chat view. The chat is started when somebody looks at it. */
 export function registerChatView(chat: Lazy<Chat>): Disposable {

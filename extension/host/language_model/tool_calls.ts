@@ -2,7 +2,13 @@
 import * as vscode from 'vscode';
 import { findTextFiles, readText } from '../chat/text_files';
 import { matchingLines } from './search';
-import type { ProblemsInput, SearchInput } from './tools';
+
+export interface SearchInput {
+  readonly text?: unknown;
+}
+export interface ProblemsInput {
+  readonly path?: unknown;
+}
 
 const MAX_FILES = 5000;
 const MAX_MATCHES = 50;

@@ -1,16 +1,10 @@
 /** Tools for whatever model VS Code's chat runs. */
 import * as vscode from 'vscode';
 import { DisposableStore, type Disposable } from '../lifecycle';
+import type { ProblemsInput, SearchInput } from './tool_calls';
 
 /** In the order of package.json. */
 export const TOOL_NAMES = ['anllm_search_code', 'anllm_problems'] as const;
-
-export interface SearchInput {
-  readonly text?: unknown;
-}
-export interface ProblemsInput {
-  readonly path?: unknown;
-}
 
 export function registerTools(): Disposable {
   const store = new DisposableStore();

@@ -11,7 +11,7 @@ import { agreementOf } from '../../../extension/engine/cli/verify';
 import { fuse } from '../../../extension/engine/core/fuse';
 import { buildProgram } from '../../../extension/engine/core/models/registry';
 import { argmax } from '../../../extension/engine/generation/sampler';
-import { openModel } from '../../../extension/engine/loading/model_source';
+import { openModel } from '../../../extension/engine/loading/open_model';
 import { FIXTURES, SPROUT } from '../loading/model_fixture';
 
 /**

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { PagedCache, type BlockTable } from '../../../extension/engine/cache/paged';
+import { PagedCache } from '../../../extension/engine/cache/paged';
+import type { BlockTable } from '../../../extension/engine/cache/block_table';
 
 const range = (length: number, from = 0) => Array.from({ length }, (_, i) => from + i);
 

@@ -4,8 +4,8 @@ import {
   answerFormat,
   answerParser,
   type AnswerFormat,
-  type AnswerPart,
 } from '../../../extension/engine/generation/answer_parser';
+import type { AnswerPart } from '../../../extension/engine/generation/answer_part';
 import type { ToolSchema } from '../../../extension/engine/generation/tools/call_parser';
 
 /** Control tokens that a model of each format has. */

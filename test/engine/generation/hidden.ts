@@ -8,7 +8,7 @@ import { fuse } from '../../../extension/engine/core/fuse';
 import { buildProgram } from '../../../extension/engine/core/models/registry';
 import type { Program } from '../../../extension/engine/core/program';
 import { loadFinalNorm } from '../../../extension/engine/generation/embedding';
-import { openModel } from '../../../extension/engine/loading/model_source';
+import { openModel } from '../../../extension/engine/loading/open_model';
 import type { WeightStore } from '../../../extension/engine/loading/weights';
 
 /**

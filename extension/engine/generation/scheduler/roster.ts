@@ -1,4 +1,5 @@
-import type { BlockTable, PagedCache } from '../../cache/paged';
+import type { PagedCache } from '../../cache/paged';
+import type { BlockTable } from '../../cache/block_table';
 import { EngineError } from '../../errors';
 import type { Slice } from './plan';
 import type { Sequence } from './sequence';

@@ -1,5 +1,5 @@
 import type { Draw } from '../../backend/backend';
-import type { BlockTable } from '../../cache/paged';
+import type { BlockTable } from '../../cache/block_table';
 import type { Answer } from '../answer';
 import { Acceptance } from '../speculate/acceptance';
 import type { Guessed } from '../speculate/draft_model';

@@ -1,5 +1,5 @@
 import type { StepBatch } from '../../backend/backend';
-import type { BlockTable } from '../../cache/paged';
+import type { BlockTable } from '../../cache/block_table';
 
 /** The next `count` tokens of a sequence, those drafted behind its last one, and where its keys and values are. */
 export interface Rows {

@@ -1,5 +1,6 @@
 import type { Draw, Executable } from '../../backend/backend';
-import type { BlockTable, PagedCache } from '../../cache/paged';
+import type { PagedCache } from '../../cache/paged';
+import type { BlockTable } from '../../cache/block_table';
 import { commonPrefix } from '../../cache/prefix';
 import { EngineError } from '../../errors';
 import { drawStep } from '../scheduler/draw_step';

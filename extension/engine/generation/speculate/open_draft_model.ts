@@ -3,7 +3,7 @@ import { PagedCache } from '../../cache/paged';
 import { fuse } from '../../core/fuse';
 import { buildProgram } from '../../core/models/registry';
 import { EngineError } from '../../errors';
-import { openModel } from '../../loading/model_source';
+import { openModel } from '../../loading/open_model';
 import type { Tokenizer } from '../../loading/tokenizer';
 import { DraftModel } from './draft_model';
 

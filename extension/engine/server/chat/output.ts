@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { answerParser, type AnswerParser, type AnswerPart } from '../../generation/answer_parser';
+import { answerParser } from '../../generation/answer_parser';
+import type { AnswerParser, AnswerPart } from '../../generation/answer_part';
 import type { ToolSchema } from '../../generation/tools/call_parser';
 import type { Tokenizer } from '../../loading/tokenizer';
 

@@ -11,7 +11,7 @@ import { fuse } from '../../../../extension/engine/core/fuse';
 import { buildProgram } from '../../../../extension/engine/core/models/registry';
 import { Scheduler } from '../../../../extension/engine/generation/scheduler/scheduler';
 import { GREEDY } from '../../../../extension/engine/generation/types';
-import { openModel } from '../../../../extension/engine/loading/model_source';
+import { openModel } from '../../../../extension/engine/loading/open_model';
 import { FIXTURES } from '../../loading/model_fixture';
 import { toyTokenizer } from './toy_model';
 

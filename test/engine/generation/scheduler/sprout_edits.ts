@@ -14,7 +14,7 @@ import type { Program } from '../../../../extension/engine/core/program';
 import { Scheduler } from '../../../../extension/engine/generation/scheduler/scheduler';
 import type { GenerateRequest } from '../../../../extension/engine/generation/types';
 import { embeddedModel } from '../../../../extension/engine/loading/model_dir';
-import { openModel } from '../../../../extension/engine/loading/model_source';
+import { openModel } from '../../../../extension/engine/loading/open_model';
 import type { Tokenizer } from '../../../../extension/engine/loading/tokenizer';
 import { ColdGenerator } from '../cold_generator';
 import { DenseCache } from '../dense_cache';

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { describe, test } from 'node:test';
 import { verifyFolder } from '../../../../extension/engine/cli/verify';
 import { ARCHITECTURES } from '../../../../extension/engine/loading/gguf/architectures';
-import { openModel } from '../../../../extension/engine/loading/model_source';
+import { openModel } from '../../../../extension/engine/loading/open_model';
 import { FIXTURES, temporaryFolder } from '../model_fixture';
 import { convertedTo, GGUF_FAMILIES, GGUF_SHARED } from './families';
 

@@ -9,7 +9,7 @@ import { fuse } from '../../../../extension/engine/core/fuse';
 import { buildProgram } from '../../../../extension/engine/core/models/registry';
 import { loadEngine } from '../../../../extension/engine/load_engine';
 import { GREEDY } from '../../../../extension/engine/generation/types';
-import { openModel } from '../../../../extension/engine/loading/model_source';
+import { openModel } from '../../../../extension/engine/loading/open_model';
 import { FIXTURES } from '../model_fixture';
 
 const FILE = resolve(FIXTURES, '../../.cache/SmolLM2-135M-Instruct.Q4_1.gguf');

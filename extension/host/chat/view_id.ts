@@ -1,0 +1,2 @@
+/** As in package.json. */
+export const CHAT_VIEW = 'anllm.chatView';
