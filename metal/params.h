@@ -216,8 +216,10 @@ struct GatedDeltaParams {
   uint taps;
   uint channels;
   uint x_stride;
+  /** 1: value head h reads key head h % key_heads; 0: neighbours share one. */
+  uint tiled;
 };
-static_assert(sizeof(GatedDeltaParams) == 28, "layout shared with the encoder");
+static_assert(sizeof(GatedDeltaParams) == 32, "layout shared with the encoder");
 
 /** Threads that draw from one row. */
 enum { SAMPLE_THREADS = 512 };

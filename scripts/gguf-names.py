@@ -15,7 +15,8 @@ FAMILIES = "test/fixtures/families"
 ARCHITECTURES = {
     "llama": "llama", "qwen2": "qwen2", "qwen3": "qwen3", "qwen3_moe": "qwen3moe", "gemma": "gemma", "gemma2": "gemma2",
     "gemma3_text": "gemma3", "phi3": "phi3", "starcoder2": "starcoder2", "granite": "granite", "smollm3": "smollm3",
-    "olmo2": "olmo2", "glm4": "glm4", "gpt_oss": "gpt-oss", "deepseek_v2": "deepseek2",
+    "olmo2": "olmo2", "glm4": "glm4", "gpt_oss": "gpt-oss", "deepseek_v2": "deepseek2", "qwen3_next": "qwen3next",
+    "qwen3_5_text": "qwen35", "qwen3_5_moe_text": "qwen35moe",
 }
 
 
@@ -28,8 +29,14 @@ def tensor_names(folder):
 def stems(name):
     """The module paths that the tensor becomes; converters split and stack experts before they ask for names."""
     path = re.sub(r"\.(weight|bias)$", "", name).replace(".experts.down_proj_bias", ".experts.down_proj")
-    path = re.sub(r"\.experts\.\d+\.", ".experts.", path)
+    path = re.sub(r"\.experts\.\d+\.", ".experts.", path).replace(".dt_bias", ".dt_proj")
+    if path.endswith("kv_b_proj"):
+        return [path, path.replace("kv_b", "k_b"), path.replace("kv_b", "v_b")]
+    if path.endswith("in_proj_qkvz"):
+        return [path, path.replace("qkvz", "qkv"), path.replace("qkvz", "z")]
     both = re.fullmatch(r"(.*\.experts)\.gate_up_proj(_bias)?", path)
+    if path.endswith(".experts.gate_proj"):
+        return [path, path.replace("gate_proj", "gate_up_proj")]
     return [f"{both[1]}.gate_proj", f"{both[1]}.up_proj"] if both else [path]
 
 

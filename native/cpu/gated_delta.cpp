@@ -113,7 +113,7 @@ float Softplus(float x) {
 void RunHead(const GatedDeltaOp& op, const Step& step, int64_t sequence, int64_t head, const float* qkv) {
   const StateLayer& state = op.state;
   const int64_t channels = ChannelsOf(state);
-  const int64_t key_head = head * state.key_heads / state.value_heads;
+  const int64_t key_head = state.KeyHead(head);
   const int64_t index = step.state_slots[sequence] * state.value_heads + head;
   float* matrix = state.matrices + index * state.key_dim * state.value_dim;
   for (int64_t row = step.offsets[sequence]; row < step.offsets[sequence + 1]; row++) {

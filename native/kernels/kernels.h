@@ -97,6 +97,12 @@ struct StateLayer {
   int64_t key_dim;
   int64_t value_dim;
   int64_t taps;
+  bool tiled;
+
+  /** The key head that a value head reads. */
+  ANLLM_INLINE int64_t KeyHead(int64_t head) const {
+    return tiled ? head % key_heads : head * key_heads / value_heads;
+  }
 };
 
 struct EmbedOp {

@@ -25,7 +25,8 @@ void GatedDelta(Dispatcher& dispatcher, const StepOperand& step, const GatedDelt
                                 .value_dim = layer.value_dim,
                                 .taps = layer.taps,
                                 .channels = channels,
-                                .x_stride = StrideOf(op.x, channels + 2 * layer.value_heads)};
+                                .x_stride = StrideOf(op.x, channels + 2 * layer.value_heads),
+                                .tiled = layer.tiled ? 1u : 0u};
   dispatcher.Run(
       {"gated_delta_convolve",
        constants,

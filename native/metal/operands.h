@@ -173,6 +173,7 @@ struct StateLayerOperand {
   uint32_t key_dim = 0;
   uint32_t value_dim = 0;
   uint32_t taps = 0;
+  bool tiled = false;
 
   /** Of the convolution: q, k and v side by side. */
   uint32_t Channels() const { return 2 * key_heads * key_dim + value_heads * value_dim; }

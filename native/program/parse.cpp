@@ -287,9 +287,9 @@ Program Parse(const Napi::Value& value) {
   if (f.Has("stateLayers")) {
     f.ForEach("stateLayers", [&](const Napi::Value& item, const std::string& place) {
       const Fields s(item, place);
-      program.state_layers.push_back(
-          Close(s, StateLayerSpec{Size(s, "keyHeads"), Size(s, "valueHeads"), Size(s, "keyDim"),
-                                  Size(s, "valueDim"), Size(s, "taps")}));
+      program.state_layers.push_back(Close(
+          s, StateLayerSpec{Size(s, "keyHeads"), Size(s, "valueHeads"), Size(s, "keyDim"),
+                            Size(s, "valueDim"), Size(s, "taps"), s.Has("tiled") && s.Boolean("tiled")}));
     });
   }
   f.ForEach("instructions", [&](const Napi::Value& item, const std::string& place) {

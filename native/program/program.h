@@ -71,6 +71,7 @@ struct StateLayerSpec {
   int64_t key_dim;
   int64_t value_dim;
   int64_t taps;
+  bool tiled;
 
   /** Of the convolution: q, k and v side by side. */
   int64_t Channels() const { return 2 * key_heads * key_dim + value_heads * value_dim; }

@@ -20,8 +20,8 @@ StatePool::StatePool(const std::vector<StateLayerSpec>& specs, int64_t slots)
     : slots_(specs.empty() ? 0 : static_cast<size_t>(slots)) {
   int64_t bytes = 0;
   for (const StateLayerSpec& spec : specs) {
-    layers_.push_back(
-        {nullptr, nullptr, spec.key_heads, spec.value_heads, spec.key_dim, spec.value_dim, spec.taps});
+    layers_.push_back({nullptr, nullptr, spec.key_heads, spec.value_heads, spec.key_dim, spec.value_dim,
+                       spec.taps, spec.tiled});
     const LayerBytes size = BytesOf(layers_.back());
     bytes += slots * (size.inputs + size.matrices);
   }

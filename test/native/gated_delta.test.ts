@@ -40,6 +40,7 @@ const part = (start: number, end: number) => ({ tokens: tokens.slice(start, end)
 describe('gated_delta', () => {
   const specs: Record<string, StateLayerSpec> = {
     'two value heads a key head': SPEC,
+    'tiled value heads': { ...SPEC, tiled: true },
     'wide values': { keyHeads: 2, valueHeads: 2, keyDim: 32, valueDim: 136, taps: 2 },
     'odd dimensions': { keyHeads: 1, valueHeads: 3, keyDim: 20, valueDim: 27, taps: 3 },
   };

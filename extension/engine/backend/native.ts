@@ -3,7 +3,7 @@ import path from 'node:path';
 import loadAddon from 'node-gyp-build';
 import type { Program } from '../core/program';
 import { EngineError, type EngineErrorCode } from '../errors';
-import type { StoredTensor, Weight, WeightStore } from '../loading/weights';
+import type { Weight, WeightStore } from '../loading/weights';
 import type {
   ActivationBits,
   Backend,
@@ -15,6 +15,7 @@ import type {
   StepBatch,
 } from './backend';
 import { calibrated, formatBits, parseBits } from './calibrate';
+import { withBytes } from './carried_weights';
 import { PackedCache } from './packed_cache';
 import { weightsOf } from './weight_identity';
 
@@ -328,27 +329,6 @@ function compiled(
   const sources = weights.map((weight) => withBytes(weight, store));
   const plain = { ...program, weights: program.weights.map(withoutPart) };
   return translated(() => addon.compile(plain, sources, options));
-}
-
-/** Parts that do not lie in one piece travel as bytes; everything else is read by the addon itself. */
-function withBytes(weight: Weight, store: WeightStore): Weight {
-  const carry = (tensor: StoredTensor) =>
-    tensor.gather === undefined ? tensor : { ...tensor, bytes: store.read(tensor) };
-  switch (weight.kind) {
-    case 'dense':
-      return { ...weight, tensor: carry(weight.tensor) };
-    case 'affine':
-      return {
-        ...weight,
-        packed: carry(weight.packed),
-        scales: carry(weight.scales),
-        biases: carry(weight.biases),
-      };
-    case 'microscaled':
-      return { ...weight, packed: carry(weight.packed), scales: carry(weight.scales) };
-    case 'gguf':
-      return { ...weight, tensor: carry(weight.tensor) };
-  }
 }
 
 /** The weight store has resolved the part; the addon gets the tensor that it is. */

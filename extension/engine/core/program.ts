@@ -112,11 +112,12 @@ export interface KvLayerSpec {
  */
 export interface StateLayerSpec {
   readonly keyHeads: number;
-  /** A multiple of keyHeads; value head h reads key head floor(h * keyHeads / valueHeads). */
+  /** A multiple of keyHeads; value head h reads key head floor(h * keyHeads / valueHeads), or h % keyHeads when tiled. */
   readonly valueHeads: number;
   readonly keyDim: number;
   readonly valueDim: number;
   readonly taps: number;
+  readonly tiled?: boolean;
 }
 
 export type Instruction =

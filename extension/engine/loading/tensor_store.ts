@@ -33,14 +33,12 @@ export abstract class TensorStore implements WeightStore, TensorIndex {
 
   read(tensor: StoredTensor): Uint8Array<ArrayBuffer> {
     const { gather } = tensor;
-    if (gather !== undefined) return gatherBytes(tensor, this.read(gather.whole));
-    const bytes = this.bytes(tensor);
-    const bad = this.mustBeFinite.has(tensor.name) ? countNonFinite(tensor.dtype, bytes) : 0;
-    if (bad > 0) {
-      const count = tensor.shape.reduce((product, size) => product * size, 1);
-      throw badModel(tensor.file, `${tensor.name}: ${bad} of ${count} values not finite`);
+    if (gather !== undefined) {
+      const bytes = gatherBytes(tensor, this.read(gather.whole));
+      return gather.values === undefined ? bytes : this.checked(tensor, logNegated(bytes));
     }
-    return bytes;
+    const bytes = this.bytes(tensor);
+    return this.mustBeFinite.has(tensor.name) ? this.checked(tensor, bytes) : bytes;
   }
 
   assertAllUsed(): void {
@@ -69,6 +67,19 @@ export abstract class TensorStore implements WeightStore, TensorIndex {
   protected requireFinite(tensor: StoredTensor): void {
     this.mustBeFinite.add(tensor.name);
   }
+
+  private checked(tensor: StoredTensor, bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+    const bad = countNonFinite(tensor.dtype, bytes);
+    if (bad === 0) return bytes;
+    const count = tensor.shape.reduce((product, size) => product * size, 1);
+    throw badModel(tensor.file, `${tensor.name}: ${bad} of ${count} values not finite`);
+  }
+}
+
+/** ln(-x) of float32 values. */
+function logNegated({ buffer, byteOffset, byteLength }: Uint8Array): Uint8Array<ArrayBuffer> {
+  const values = new Float32Array(buffer, byteOffset, byteLength / 4);
+  return new Uint8Array(values.map((value) => Math.log(-value)).buffer);
 }
 
 /** Throws unless the tensor has the expected shape. `type`: what the message calls its type. */

@@ -27,7 +27,7 @@ export interface TensorPart {
   readonly length: number;
   readonly stride: number;
   readonly count: number;
-  /** The file has the last two axes swapped: `shape` ends in [cols, rows]. Dense tensors only. */
+  /** The file has the last two axes swapped: `shape` ends in [cols, rows]. Not for MLX's quantized tensors. */
   readonly transposed?: boolean;
 }
 
@@ -61,6 +61,8 @@ export interface StoredTensor {
 export interface TensorGather {
   readonly whole: StoredTensor;
   readonly part: TensorPart;
+  /** 'log_negated': the file has -exp of the values, in float32. */
+  readonly values?: 'log_negated';
 }
 
 /** Block formats of GGUF that backends decode; loading/gguf/types.ts has their sizes. */
@@ -90,7 +92,7 @@ export type MicroscaledMode = 'mxfp4' | 'mxfp8' | 'nvfp4';
  * affine (MLX): packed U32 [rows, cols * bits / 32], one LSB-first bit stream a row; scales and biases
  * [rows, cols / groupSize]; w = q * scale + bias.
  * microscaled (MLX): packed U32 as in affine, with 4 or 8 bits; scales U8 [rows, cols / groupSize]; w = element * scale.
- * gguf: the blocks of all rows as U8 [rows, bytes of a row].
+ * gguf: the blocks of all rows as U8 [rows, bytes of a row]; with `transposed`, of the tensor that has the weight as this part.
  */
 export type Weight =
   | { readonly kind: 'dense'; readonly tensor: StoredTensor }
@@ -109,7 +111,12 @@ export type Weight =
       readonly packed: StoredTensor;
       readonly scales: StoredTensor;
     }
-  | { readonly kind: 'gguf'; readonly type: BlockType; readonly tensor: StoredTensor };
+  | {
+      readonly kind: 'gguf';
+      readonly type: BlockType;
+      readonly tensor: StoredTensor;
+      readonly transposed?: TensorPart;
+    };
 
 /** The tensors that a weight consists of. */
 export function tensorsOf(weight: Weight): readonly StoredTensor[] {

@@ -50,7 +50,8 @@ void AllocateLayers(Device& device, const program::Program& program, const progr
                       .value_heads = static_cast<uint32_t>(spec.value_heads),
                       .key_dim = static_cast<uint32_t>(spec.key_dim),
                       .value_dim = static_cast<uint32_t>(spec.value_dim),
-                      .taps = static_cast<uint32_t>(spec.taps)};
+                      .taps = static_cast<uint32_t>(spec.taps),
+                      .tiled = spec.tiled};
     bound->state_layers.push_back(memory);
   }
 }

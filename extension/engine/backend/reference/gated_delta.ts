@@ -66,13 +66,13 @@ function unitHeads(qkv: Float64Array, { keyHeads, keyDim }: StateLayerSpec): voi
 function update(
   qkv: Float64Array,
   head: number,
-  { keyHeads, valueHeads, keyDim, valueDim }: StateLayerSpec,
+  { keyHeads, valueHeads, keyDim, valueDim, tiled }: StateLayerSpec,
   matrices: Float32Array,
   kept: number,
   beta: number,
   out: Float32Array,
 ): void {
-  const keyHead = Math.floor((head * keyHeads) / valueHeads);
+  const keyHead = tiled === true ? head % keyHeads : Math.floor((head * keyHeads) / valueHeads);
   const [q, k] = [keyHead * keyDim, (keyHeads + keyHead) * keyDim];
   const v = 2 * keyHeads * keyDim + head * valueDim;
   const matrix = matrices.subarray(head * keyDim * valueDim, (head + 1) * keyDim * valueDim);

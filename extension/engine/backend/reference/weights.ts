@@ -3,9 +3,11 @@ import type { Program } from '../../core/program';
 import { EngineError } from '../../errors';
 import { badModel } from '../../loading/bad_model';
 import { blockLayout } from '../../loading/gguf/types';
+import { gatherBytes } from '../../loading/tensor_part';
 import {
   type BlockType,
   type StoredTensor,
+  type TensorPart,
   tensorsOf,
   type Weight,
   type WeightStore,
@@ -51,9 +53,18 @@ export function dequantize(weight: Weight, cols: number, store: WeightStore): Fl
       const values = microscaled(weight.mode, weight.groupSize, cols, packed, scales);
       return checkFinite(weight.scales, values);
     }
-    case 'gguf':
-      return checkFinite(weight.tensor, decodeBlocks(weight.type, store.read(weight.tensor)));
+    case 'gguf': {
+      const { type, tensor, transposed } = weight;
+      const values = checkFinite(tensor, decodeBlocks(type, store.read(tensor)));
+      return transposed === undefined ? values : transpose(values, tensor, transposed);
+    }
   }
+}
+
+function transpose(values: Float32Array, whole: StoredTensor, part: TensorPart): Float32Array {
+  const byteLength = 4 * part.count * part.length * (part.shape.at(-2) ?? 1);
+  const tensor = { ...whole, byteLength, gather: { whole, part } };
+  return new Float32Array(gatherBytes(tensor, new Uint8Array(values.buffer)).buffer);
 }
 
 function decodeBlocks(type: BlockType, bytes: Uint8Array): Float32Array {

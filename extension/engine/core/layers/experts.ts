@@ -18,8 +18,8 @@ export interface ExpertShape {
 
 /**
  * The experts of the block at `path` in any of the layouts that checkpoints have: `switch_mlp.gate_proj` [experts, rows,
- * cols] (MLX), `experts.gate_up_proj` [experts, 2 * intermediate, hidden] with `experts.down_proj` (newer Hugging Face
- * exports), `experts.N.gate_proj` (the others).
+ * cols] (MLX, GGUF), gate and up as one [experts, 2 * intermediate, hidden] (some GGUF files; as `experts.gate_up_proj` with
+ * `experts.down_proj` in newer Hugging Face exports), `experts.N.gate_proj` (the others).
  */
 export function expertWeights(
   g: GraphBuilder,
@@ -30,7 +30,12 @@ export function expertWeights(
   if (tensors.has(`${path}.switch_mlp.gate_proj.weight`)) {
     return stackedExperts(g, `${path}.switch_mlp`, shape);
   }
-  if (tensors.has(`${path}.experts.gate_up_proj`)) return fusedExperts(g, path, shape);
+  for (const [wide, narrow] of [
+    [`${path}.switch_mlp.gate_up_proj.weight`, `${path}.switch_mlp.down_proj.weight`],
+    [`${path}.experts.gate_up_proj`, `${path}.experts.down_proj`],
+  ] as const) {
+    if (tensors.has(wide)) return fusedExperts(g, wide, narrow, shape);
+  }
   const { experts, hidden, intermediate } = shape;
   const each = (name: string, rows: number, cols: number): ExpertWeights => ({
     weights: Array.from({ length: experts }, (_, e) =>
@@ -58,9 +63,9 @@ export function stackedExperts(g: GraphBuilder, path: string, shape: ExpertShape
   };
 }
 
-function fusedExperts(g: GraphBuilder, path: string, shape: ExpertShape): Experts {
+/** The tensors `wide`, gate above up, and `narrow`, down. */
+function fusedExperts(g: GraphBuilder, wide: string, narrow: string, shape: ExpertShape): Experts {
   const { experts, hidden, intermediate } = shape;
-  const [wide, narrow] = [`${path}.experts.gate_up_proj`, `${path}.experts.down_proj`];
   const half = (start: number): ExpertWeights => {
     const runs = { start, length: intermediate, stride: 2 * intermediate, count: experts };
     return { weights: [matrixRows(g, wide, [experts, 2 * intermediate, hidden], runs)] };

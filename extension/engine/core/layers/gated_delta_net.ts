@@ -8,8 +8,8 @@ export interface GatedDeltaNetSpec extends StateLayerSpec {
   readonly hidden: number;
   readonly eps: number;
   /**
-   * 'grouped': in_proj_qkvz and in_proj_ba, whose rows go key head by key head (Qwen3-Next). 'separate': in_proj_qkv,
-   * in_proj_z, in_proj_b and in_proj_a (Qwen3.5).
+   * 'grouped': in_proj_qkvz and in_proj_ba, whose rows go key head by key head (Qwen3-Next; GGUF has in_proj_qkv and in_proj_z
+   * of it). 'separate': in_proj_qkv, in_proj_z, in_proj_b and in_proj_a (Qwen3.5).
    */
   readonly layout: 'grouped' | 'separate';
 }
@@ -25,19 +25,18 @@ export function gatedDeltaNet(
   path: string,
   spec: GatedDeltaNetSpec,
 ): ValueId {
-  const { hidden, eps, keyHeads, valueHeads, keyDim, valueDim, taps } = spec;
+  const { hidden, eps, keyHeads, valueHeads, keyDim, valueDim, taps, tiled } = spec;
   const channels = 2 * keyHeads * keyDim + valueHeads * valueDim;
   const width = valueHeads * valueDim;
-  const weights = spec.layout === 'grouped' ? grouped(g, path, spec) : separate(g, path, spec);
-  const projected = g.wideLinear(x, weights);
+  const projected = g.wideLinear(x, inputs(g, tensors, path, spec));
   const conv = `${path}.conv1d.weight`;
-  // [channels, 1, taps], or [channels, taps, 1] in MLX: the same bytes.
+  // [channels, 1, taps], [channels, taps, 1] in MLX, or [channels, taps] in GGUF: the same bytes.
   const shape = tensors.shape(conv) ?? [channels, 1, taps];
   const length = channels * taps;
   const part = { shape, start: 0, length, stride: length, count: 1 };
   const mixed = g.gatedDelta(
     projected,
-    { keyHeads, valueHeads, keyDim, valueDim, taps },
+    { keyHeads, valueHeads, keyDim, valueDim, taps, ...(tiled === true && { tiled }) },
     {
       conv: g.vector(conv, length, part),
       decay: g.vector(`${path}.A_log`, valueHeads),
@@ -51,39 +50,61 @@ export function gatedDeltaNet(
 }
 
 /** The input projections in the order q k v, b, a, z. */
-function separate(g: GraphBuilder, path: string, spec: GatedDeltaNetSpec): WeightId[] {
-  const { hidden, keyHeads, valueHeads, keyDim, valueDim } = spec;
+function inputs(
+  g: GraphBuilder,
+  tensors: TensorIndex,
+  path: string,
+  spec: GatedDeltaNetSpec,
+): WeightId[] {
+  const { hidden, keyHeads, valueHeads, keyDim, valueDim, layout } = spec;
   const width = valueHeads * valueDim;
   const matrix = (name: string, rows: number) => g.matrix(`${path}.${name}.weight`, rows, hidden);
+  if (layout === 'grouped' && !tensors.has(`${path}.in_proj_qkv.weight`)) {
+    const [qkv, z] = groupedValues(g, path, spec);
+    return [...qkv, ...groupedGates(g, path, spec), z];
+  }
   return [
     matrix('in_proj_qkv', 2 * keyHeads * keyDim + width),
-    matrix('in_proj_b', valueHeads),
-    matrix('in_proj_a', valueHeads),
+    ...(layout === 'grouped'
+      ? groupedGates(g, path, spec)
+      : [matrix('in_proj_b', valueHeads), matrix('in_proj_a', valueHeads)]),
     matrix('in_proj_z', width),
   ];
 }
 
-/** The same, from rows that go key head by key head: q, k, then v and z of the value heads that read it; b, a. */
-function grouped(g: GraphBuilder, path: string, spec: GatedDeltaNetSpec): WeightId[] {
-  const { hidden, keyHeads, valueHeads, keyDim, valueDim } = spec;
-  const perKeyHead = valueHeads / keyHeads;
-  const values = perKeyHead * valueDim;
-  const ofEveryHead = (name: string, stride: number, start: number, length: number) =>
-    matrixRows(g, `${path}.${name}.weight`, [keyHeads * stride, hidden], {
+/** [q, k, v] and z of rows that go key head by key head: q, k, then v and z of the value heads that read it. */
+function groupedValues(
+  g: GraphBuilder,
+  path: string,
+  spec: GatedDeltaNetSpec,
+): [qkv: WeightId[], z: WeightId] {
+  const { keyHeads, valueHeads, keyDim, valueDim } = spec;
+  const values = (valueHeads / keyHeads) * valueDim;
+  const rows = (start: number, length: number) =>
+    ofEveryKeyHead(g, `${path}.in_proj_qkvz.weight`, spec, {
       start,
       length,
-      stride,
-      count: keyHeads,
+      stride: 2 * (keyDim + values),
     });
-  const qkvz = (start: number, length: number) =>
-    ofEveryHead('in_proj_qkvz', 2 * (keyDim + values), start, length);
-  const ba = (start: number) => ofEveryHead('in_proj_ba', 2 * perKeyHead, start, perKeyHead);
   return [
-    qkvz(0, keyDim),
-    qkvz(keyDim, keyDim),
-    qkvz(2 * keyDim, values),
-    ba(0),
-    ba(perKeyHead),
-    qkvz(2 * keyDim + values, values),
+    [rows(0, keyDim), rows(keyDim, keyDim), rows(2 * keyDim, values)],
+    rows(2 * keyDim + values, values),
   ];
+}
+
+/** b and a, of the value heads of one key head by turns. */
+function groupedGates(g: GraphBuilder, path: string, spec: GatedDeltaNetSpec): WeightId[] {
+  const length = spec.valueHeads / spec.keyHeads;
+  return [0, length].map((start) =>
+    ofEveryKeyHead(g, `${path}.in_proj_ba.weight`, spec, { start, length, stride: 2 * length }),
+  );
+}
+
+function ofEveryKeyHead(
+  g: GraphBuilder,
+  name: string,
+  { hidden, keyHeads }: GatedDeltaNetSpec,
+  runs: { start: number; length: number; stride: number },
+): WeightId {
+  return matrixRows(g, name, [keyHeads * runs.stride, hidden], { ...runs, count: keyHeads });
 }

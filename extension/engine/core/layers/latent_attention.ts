@@ -1,5 +1,6 @@
+import type { TensorIndex } from '../../loading/weights';
 import type { GraphBuilder } from '../graph';
-import type { RopeSpec, ValueId } from '../program';
+import type { RopeSpec, ValueId, WeightId } from '../program';
 import { rmsNorm } from './norm';
 import { matrixRows } from './parts';
 
@@ -28,6 +29,7 @@ export interface LatentAttentionSpec {
  */
 export function latentAttention(
   g: GraphBuilder,
+  tensors: TensorIndex,
   x: ValueId,
   path: string,
   spec: LatentAttentionSpec,
@@ -48,18 +50,8 @@ export function latentAttention(
     rmsNorm(g, `${path}.kv_a_layernorm.weight`, kvRank, eps),
   );
   const sharedKey = g.rope(compress(kvRank, ropeDim), 1, ropeDim, spec.rope);
-  const stride = nopeDim + valueDim;
-  const expand = (start: number, length: number) =>
-    g.linear(
-      latent,
-      matrixRows(g, `${path}.kv_b_proj.weight`, [heads * stride, kvRank], {
-        start,
-        length,
-        stride,
-        count: heads,
-      }),
-    );
-  const [k, v] = [expand(0, nopeDim), expand(nopeDim, valueDim)];
+  const [toKeys, toValues] = expansions(g, tensors, path, spec);
+  const [k, v] = [g.linear(latent, toKeys), g.linear(latent, toValues)];
   const layer = g.kvWrite(k, v, { kvHeads: heads, keyDim, valueDim }, sharedKey);
   const mixed = g.attention(q, layer, { heads, scale: spec.scale });
   return g.linear(
@@ -79,4 +71,39 @@ function query(g: GraphBuilder, x: ValueId, path: string, spec: LatentAttentionS
     rmsNorm(g, `${path}.q_a_layernorm.weight`, queryRank, eps),
   );
   return g.linear(latent, g.matrix(`${path}.q_b_proj.weight`, width, queryRank));
+}
+
+/** What makes keys [heads * nopeDim, kvRank] and values [heads * valueDim, kvRank] of the latent. */
+function expansions(
+  g: GraphBuilder,
+  tensors: TensorIndex,
+  path: string,
+  { heads, nopeDim, valueDim, kvRank }: LatentAttentionSpec,
+): [keys: WeightId, values: WeightId] {
+  const split = `${path}.k_b_proj.weight`;
+  if (!tensors.has(split)) {
+    const stride = nopeDim + valueDim;
+    const rows = (start: number, length: number) =>
+      matrixRows(g, `${path}.kv_b_proj.weight`, [heads * stride, kvRank], {
+        start,
+        length,
+        stride,
+        count: heads,
+      });
+    return [rows(0, nopeDim), rows(nopeDim, valueDim)];
+  }
+  // GGUF, which keeps the keys' half the way that takes queries into the latent space.
+  const [keyRows, valueRows] = [heads * nopeDim, heads * valueDim];
+  const whole = { start: 0, length: keyRows, stride: keyRows, count: 1 };
+  return [
+    g.matrix(split, keyRows, kvRank, {
+      ...whole,
+      shape: [heads, kvRank, nopeDim],
+      transposed: true,
+    }),
+    matrixRows(g, `${path}.v_b_proj.weight`, [heads, valueDim, kvRank], {
+      start: 0,
+      length: valueRows,
+    }),
+  ];
 }

@@ -51,7 +51,7 @@ function build(reader: ConfigReader, tensors: TensorIndex): Program {
     norm,
     layer(x, path, n) {
       const mixed = residual(g, x, { pre: norm(`${path}.input_layernorm`) }, (h) =>
-        latentAttention(g, h, `${path}.self_attn`, attention),
+        latentAttention(g, tensors, h, `${path}.self_attn`, attention),
       );
       const mlp = `${path}.mlp`;
       return residual(g, mixed, { pre: norm(`${path}.post_attention_layernorm`) }, (h) => {

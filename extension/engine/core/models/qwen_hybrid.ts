@@ -48,7 +48,7 @@ export function buildHybrid(
   tensors.ignore(/^mtp\./); // the head that predicts several tokens is for speculation
   const { hiddenSize: hidden, intermediateSize: intermediate } = config;
   const rope = ropeSpec(config.rope, config.headDim, 'half');
-  const offset = normOffset(tensors);
+  const offset = readNormOffset(reader, tensors);
 
   const g = new GraphBuilder();
   const norm = (path: string) => rmsNorm(g, `${path}.weight`, hidden, eps, offset);
@@ -76,10 +76,11 @@ export function buildHybrid(
   });
 }
 
-/** MLX stores these norm weights with the 1 added, and shows it by the order of the convolution's axes. */
-function normOffset(tensors: TensorIndex): 0 | 1 {
+/** MLX stores these norm weights with the 1 added, and shows it by the order of the convolution's axes; GGUF says so. */
+function readNormOffset(reader: ConfigReader, tensors: TensorIndex): number {
   const conv = tensors.shape('model.layers.0.linear_attn.conv1d.weight');
-  return conv !== null && conv.at(-1) === 1 ? 0 : 1;
+  const fallback = conv !== null && conv.at(-1) === 1 ? 0 : 1;
+  return reader.float('rms_norm_offset', { min: 0, max: 1 }, fallback);
 }
 
 function readLinearLayers(reader: ConfigReader, numLayers: number): (layer: number) => boolean {
@@ -107,6 +108,7 @@ function readDeltaSpec(reader: ConfigReader): StateLayerSpec {
     keyDim: reader.int('linear_key_head_dim', size),
     valueDim: reader.int('linear_value_head_dim', size),
     taps: reader.int('linear_conv_kernel_dim', { min: 2, max: 16 }, 4),
+    tiled: reader.oneOf('linear_value_head_order', ['grouped', 'tiled'], 'grouped') === 'tiled',
   };
 }
 

@@ -1,7 +1,7 @@
 import { unsupportedModel } from '../bad_model';
 import type { ConfigReader } from '../config_reader';
 import type { JsonObject } from '../json_file';
-import type { LayerNames } from './names';
+import { HYBRID_NAMES, type LayerNames } from './names';
 
 /** What an architecture may ask of a file before its weights are read. */
 export interface GgufContents {
@@ -78,12 +78,12 @@ function gemma3(file: GgufContents): JsonObject {
   };
 }
 
-function qwen3Moe(file: GgufContents): JsonObject {
+/** Routed experts of some or all layers. */
+function qwenMoe(file: GgufContents): JsonObject {
   const { meta, layers } = file;
-  const sparse = new Set(layersWith(file, 'ffn_gate_exps'));
+  const sparse = new Set(layersWith(file, 'ffn_gate_inp'));
   const dense = Array.from({ length: layers }, (_, layer) => layer).filter((n) => !sparse.has(n));
   return {
-    ...attentionBias(file),
     num_experts: meta.int('expert_count', COUNT),
     num_experts_per_tok: meta.int('expert_used_count', COUNT),
     moe_intermediate_size: meta.int('expert_feed_forward_length', COUNT),
@@ -91,6 +91,33 @@ function qwen3Moe(file: GgufContents): JsonObject {
     mlp_only_layers: dense,
   };
 }
+
+function sharedMoe(file: GgufContents): JsonObject {
+  const width = file.meta.int('expert_shared_feed_forward_length', COUNT);
+  return { ...qwenMoe(file), shared_expert_intermediate_size: width };
+}
+
+/** Gated DeltaNet, whose keys are those of state space models; every so many layers have attention instead. */
+function hybrid({ meta, layers, hasTensor }: GgufContents): JsonObject {
+  const valueHeads = meta.int('ssm.time_step_rank', COUNT);
+  const linear = Array.from({ length: layers }, (_, n) => hasTensor(`blk.${n}.ssm_out.weight`));
+  // Text has the same position in all sections of a rotary embedding for pictures.
+  meta.ignore('full_attention_interval', 'rope.dimension_sections');
+  return {
+    hidden_act: 'silu',
+    rms_norm_offset: 0,
+    layer_types: linear.map((isLinear) => (isLinear ? 'linear_attention' : 'full_attention')),
+    attention_bias: linear.some((_, n) => hasTensor(`blk.${n}.attn_q.bias`)),
+    linear_num_key_heads: meta.int('ssm.group_count', COUNT),
+    linear_num_value_heads: valueHeads,
+    linear_key_head_dim: meta.int('ssm.state_size', COUNT),
+    linear_value_head_dim: meta.int('ssm.inner_size', COUNT) / valueHeads,
+    linear_conv_kernel_dim: meta.int('ssm.conv_kernel', COUNT),
+  };
+}
+
+/** Converters of Qwen3.5 put the value heads in an order in which key heads take turns. */
+const TILED = { linear_value_head_order: 'tiled' };
 
 function gptOss(file: GgufContents): JsonObject {
   const { meta } = file;
@@ -104,19 +131,20 @@ function gptOss(file: GgufContents): JsonObject {
 }
 
 function deepseek2({ meta }: GgufContents): JsonObject {
-  if (meta.has('attention.key_length_mla')) {
-    throw unsupportedModel(
-      meta.file,
-      'attention.key_length_mla: split latent projections are not supported: expected attn_kv_b, not attn_k_b and attn_v_b',
-    );
-  }
+  // Files whose latent projection is split say with which heads they are to be cached, and then those of the model.
+  const isSplit = meta.has('attention.key_length_mla');
+  if (isSplit) meta.ignore('attention.key_length', 'attention.value_length');
+  const width = (key: 'key_length' | 'value_length') =>
+    meta.int(`attention.${key}${isSplit ? '_mla' : ''}`, COUNT);
   const rope = meta.int('rope.dimension_count', COUNT);
   const groups = meta.optionalInt('expert_group_count', COUNT) ?? 1;
   const kept = meta.optionalInt('expert_group_used_count', COUNT) ?? 1;
   return {
-    qk_nope_head_dim: meta.int('attention.key_length', COUNT) - rope,
+    // One shared head is what the cache of the split form has.
+    ...(isSplit && { num_key_value_heads: meta.int('attention.head_count', COUNT) }),
+    qk_nope_head_dim: width('key_length') - rope,
     qk_rope_head_dim: rope,
-    v_head_dim: meta.int('attention.value_length', COUNT),
+    v_head_dim: width('value_length'),
     kv_lora_rank: meta.int('attention.kv_lora_rank', COUNT),
     q_lora_rank: meta.optionalInt('attention.q_lora_rank', COUNT),
     first_k_dense_replace: meta.int('leading_dense_block_count', COUNT, 0),
@@ -167,7 +195,25 @@ export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   llama: { modelType: 'llama', config: llama },
   qwen2: { modelType: 'qwen2', config: () => silu },
   qwen3: { modelType: 'qwen3', config: (file) => ({ ...silu, ...attentionBias(file) }) },
-  qwen3moe: { modelType: 'qwen3_moe', config: (file) => ({ ...silu, ...qwen3Moe(file) }) },
+  qwen3moe: {
+    modelType: 'qwen3_moe',
+    config: (file) => ({ ...silu, ...attentionBias(file), ...qwenMoe(file) }),
+  },
+  qwen3next: {
+    modelType: 'qwen3_next',
+    config: (file) => ({ ...hybrid(file), ...sharedMoe(file) }),
+    names: HYBRID_NAMES,
+  },
+  qwen35: {
+    modelType: 'qwen3_5_text',
+    config: (file) => ({ ...hybrid(file), ...TILED }),
+    names: HYBRID_NAMES,
+  },
+  qwen35moe: {
+    modelType: 'qwen3_5_moe_text',
+    config: (file) => ({ ...hybrid(file), ...TILED, ...sharedMoe(file) }),
+    names: HYBRID_NAMES,
+  },
   gemma: { modelType: 'gemma', config: () => GEMMA },
   gemma2: {
     modelType: 'gemma2',

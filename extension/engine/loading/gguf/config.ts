@@ -8,6 +8,7 @@ import { readGgufRope } from './rope';
 import type { GgufTensor } from './tensor_infos';
 
 const LAYERS = { min: 1, max: 1_024 };
+const AHEAD = { min: 0, max: 64 };
 const SIZE = { min: 1, max: 1 << 22 };
 const EPSILON = { min: 1e-12, max: 0.1 };
 
@@ -16,6 +17,8 @@ export interface GgufConfig {
   readonly architecture: Architecture;
   /** In the words of config.json, for the families of core/models. */
   readonly config: ModelConfig;
+  /** Layers for predicting several tokens at once: this engine guesses ahead in other ways. */
+  readonly unusedLayers: readonly number[];
 }
 
 /**
@@ -38,7 +41,8 @@ export function ggufConfig(
     );
   }
   const meta = architectureReader(file, metadata, name);
-  const layers = meta.int('block_count', LAYERS);
+  const ahead = meta.optionalInt('nextn_predict_layers', AHEAD) ?? 0;
+  const layers = meta.int('block_count', LAYERS) - ahead;
   const contents: GgufContents = { meta, layers, hasTensor: (tensor) => tensors.has(tensor) };
   const json: JsonObject = {
     model_type: architecture.modelType,
@@ -48,7 +52,8 @@ export function ggufConfig(
   };
   meta.assertAllRead();
   const reader = new ConfigReader(file, withoutNulls(json));
-  return { architecture, config: { modelType: reader.string('model_type'), reader } };
+  const unusedLayers = Array.from({ length: ahead }, (_, i) => layers + i);
+  return { architecture, config: { modelType: reader.string('model_type'), reader }, unusedLayers };
 }
 
 /** `general.architecture`. */
@@ -76,13 +81,6 @@ function commonKeys(
     throw unsupportedModel(file, 'attention.causal false: expected a model that generates text');
   }
   const vocabSize = tensors.get('token_embd.weight')?.shape[0];
-  const predicted = meta.optionalInt('nextn_predict_layers', { min: 0, max: 64 }) ?? 0;
-  if (predicted > 0) {
-    throw unsupportedModel(
-      file,
-      `nextn_predict_layers ${predicted}: expected no layers that predict ahead`,
-    );
-  }
   return {
     vocab_size: vocabSize ?? meta.int('vocab_size', SIZE),
     hidden_size: meta.int('embedding_length', SIZE),

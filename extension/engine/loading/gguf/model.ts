@@ -33,7 +33,8 @@ export class GgufModel implements ModelSource {
   ) {
     const tensors = new Map(parts.flatMap((part) => [...part.tensors]));
     this.translated = ggufConfig(path, metadata, tensors, (tensor) => this.values(tensor));
-    this.weights = new GgufStore(parts, this.translated.architecture.names ?? {});
+    const { architecture, unusedLayers } = this.translated;
+    this.weights = new GgufStore(parts, architecture.names ?? {}, unusedLayers);
   }
 
   /** Throws EngineError bad_model or unsupported. The caller closes the model. */

@@ -17,6 +17,8 @@ const LAYER: Readonly<Record<string, string>> = {
   attn_kv_a_mqa: 'self_attn.kv_a_proj_with_mqa',
   attn_kv_a_norm: 'self_attn.kv_a_layernorm',
   attn_kv_b: 'self_attn.kv_b_proj',
+  attn_k_b: 'self_attn.k_b_proj',
+  attn_v_b: 'self_attn.v_b_proj',
   attn_sinks: 'self_attn.sinks',
   post_attention_norm: 'post_attention_layernorm',
   ffn_norm: 'post_attention_layernorm',
@@ -28,9 +30,29 @@ const LAYER: Readonly<Record<string, string>> = {
   ffn_gate_exps: 'mlp.switch_mlp.gate_proj',
   ffn_up_exps: 'mlp.switch_mlp.up_proj',
   ffn_down_exps: 'mlp.switch_mlp.down_proj',
+  ffn_gate_up_exps: 'mlp.switch_mlp.gate_up_proj',
   ffn_gate_shexp: 'mlp.shared_experts.gate_proj',
   ffn_up_shexp: 'mlp.shared_experts.up_proj',
   ffn_down_shexp: 'mlp.shared_experts.down_proj',
+};
+
+/** Of Gated DeltaNet hybrids, for `Architecture.names`. */
+export const HYBRID_NAMES: LayerNames = {
+  attn_qkv: 'linear_attn.in_proj_qkv',
+  attn_gate: 'linear_attn.in_proj_z',
+  ssm_in: 'linear_attn.in_proj_qkvz',
+  ssm_ba: 'linear_attn.in_proj_ba',
+  ssm_beta: 'linear_attn.in_proj_b',
+  ssm_alpha: 'linear_attn.in_proj_a',
+  ssm_conv1d: 'linear_attn.conv1d',
+  ssm_dt: 'linear_attn.dt_bias',
+  ssm_a: 'linear_attn.A_log',
+  ssm_norm: 'linear_attn.norm',
+  ssm_out: 'linear_attn.out_proj',
+  ffn_gate_inp_shexp: 'mlp.shared_expert_gate',
+  ffn_gate_shexp: 'mlp.shared_expert.gate_proj',
+  ffn_up_shexp: 'mlp.shared_expert.up_proj',
+  ffn_down_shexp: 'mlp.shared_expert.down_proj',
 };
 
 const GLOBAL: Readonly<Record<string, string>> = {
@@ -39,17 +61,24 @@ const GLOBAL: Readonly<Record<string, string>> = {
   output: 'lm_head',
 };
 
-/** Sinks are a parameter of their own in Hugging Face checkpoints, not the weight of a module. */
-const BARE = 'self_attn.sinks';
+/** Parameters of their own in Hugging Face checkpoints, not the weight of a module. */
+const BARE = ['self_attn.sinks', 'linear_attn.A_log', 'linear_attn.dt_bias'];
 
 /** Layer names in which an architecture differs from the table above. */
 export type LayerNames = Readonly<Record<string, string>>;
 
 /** The Hugging Face name of a tensor; a tensor that is not known keeps its own, and is then left over. */
 export function huggingFaceName(name: string, own: LayerNames): string {
-  const [, layer, stem = '', kind = ''] = /^(?:blk\.(\d+)\.)?(.+)\.(weight|bias)$/.exec(name) ?? [];
+  const [, layer, stem = '', kind] =
+    /^(?:blk\.(\d+)\.)?(.+?)(?:\.(weight|bias))?$/.exec(name) ?? [];
   const path = layer === undefined ? GLOBAL[stem] : (own[stem] ?? LAYER[stem]);
   if (path === undefined) return name;
-  if (layer === undefined) return `${path}.${kind}`;
-  return path === BARE ? `model.layers.${layer}.${path}` : `model.layers.${layer}.${path}.${kind}`;
+  if (layer !== undefined && BARE.includes(path)) return `model.layers.${layer}.${path}`;
+  if (kind === undefined) return name;
+  return layer === undefined ? `${path}.${kind}` : `model.layers.${layer}.${path}.${kind}`;
+}
+
+/** Converters store -exp of the logarithms of the decay. */
+export function isNegatedExponential(name: string): boolean {
+  return name.endsWith('.ssm_a');
 }

@@ -9,12 +9,15 @@ import {
   type Weight,
 } from '../weights';
 import type { GgufFile } from './gguf_file';
-import { huggingFaceName, type LayerNames } from './names';
+import { huggingFaceName, isNegatedExponential, type LayerNames } from './names';
 import type { GgufTensor } from './tensor_infos';
 
 const FLOATS = ['F32', 'F16', 'BF16'] as const;
 /** What the rotary embedding was made with; the config has read it, or it follows from it. */
 const ROPE = /^rope_(freqs|factors_long|factors_short)\.|\.attn_rot_embd\./;
+
+/** In either naming. */
+const LAYER = /^(?:blk|model\.layers)\.(\d+)\./;
 
 /** The weights of a GGUF model under their Hugging Face names. Nothing but headers is read until `read`. */
 export class GgufStore extends TensorStore {
@@ -24,8 +27,12 @@ export class GgufStore extends TensorStore {
   constructor(
     private readonly parts: readonly GgufFile[],
     names: LayerNames,
+    unusedLayers: readonly number[],
   ) {
-    super(parts[0]?.path ?? '', (name) => ROPE.test(name));
+    super(
+      parts[0]?.path ?? '',
+      (name) => ROPE.test(name) || unusedLayers.includes(Number(LAYER.exec(name)?.[1])),
+    );
     this.fileOf = new Map(parts.map((part) => [part.path, part]));
     for (const part of parts) {
       for (const tensor of part.tensors.values()) {
@@ -49,6 +56,7 @@ export class GgufStore extends TensorStore {
   weight(name: string, rows: number, cols: number, part?: TensorPart): Weight {
     const tensor = this.take(name, this.tensors);
     const isVector = rows === 1 && (part !== undefined || tensor.shape.length === 1);
+    if (isVector && isNegatedExponential(tensor.name)) return this.logNegated(tensor, cols);
     const shape = isVector ? [cols] : [rows, cols];
     checkShape(tensor, tensor.type.name, part?.shape ?? shape);
     const width = isVector ? 1 : cols;
@@ -64,15 +72,29 @@ export class GgufStore extends TensorStore {
       return { kind: 'dense', tensor: weight };
     }
     const block = blockType(tensor);
-    if (isVector || part?.transposed === true) {
+    if (isVector) {
       throw unsupportedModel(tensor.file, `${tensor.name}: got ${type}, expected F32, F16 or BF16`);
     }
-    const rowBytes = (cols / tensor.type.blockSize) * tensor.type.blockBytes;
+    const { blockSize, blockBytes } = tensor.type;
+    if (part?.transposed === true) {
+      return { kind: 'gguf', type: block, tensor: stored(tensor, 'U8'), transposed: part };
+    }
+    const rowBytes = (cols / blockSize) * blockBytes;
     return { kind: 'gguf', type: block, tensor: place(stored(tensor, 'U8'), [rows, rowBytes]) };
   }
 
   close(): void {
     for (const part of this.parts) part.close();
+  }
+
+  private logNegated(tensor: GgufTensor, cols: number): Weight {
+    checkShape(tensor, tensor.type.name, [cols]);
+    if (tensor.type.name !== 'F32') {
+      throw badModel(tensor.file, `${tensor.name}: got ${tensor.type.name}, expected F32`);
+    }
+    const whole = stored(tensor, 'F32');
+    const part = { shape: [cols], start: 0, length: cols, stride: cols, count: 1 };
+    return { kind: 'dense', tensor: { ...whole, gather: { whole, part, values: 'log_negated' } } };
   }
 
   protected names(): Iterable<string> {

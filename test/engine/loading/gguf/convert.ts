@@ -5,7 +5,9 @@ import type { JsonObject } from '../../../../extension/engine/loading/json_file'
 import { openSafetensors } from '../../../../extension/engine/loading/safetensors';
 import { FIXTURES } from '../model_fixture';
 import { gguf, type Tensor, type Value } from './gguf_fixture';
+import { hybridTensors, isHybrid } from './convert_hybrid';
 import { metadataOf } from './convert_metadata';
+import { map, transpose, type Values } from './convert_values';
 
 /** What the package `gguf` calls the tensors of layer 0, by architecture: scripts/gguf-names.py. */
 const NAMES = JSON.parse(readFileSync(join(FIXTURES, 'gguf-names.json'), 'utf8')) as Record<
@@ -13,19 +15,23 @@ const NAMES = JSON.parse(readFileSync(join(FIXTURES, 'gguf-names.json'), 'utf8')
   Record<string, string | null>
 >;
 
-/** A matrix or a stack of them, row-major. */
-interface Values {
-  readonly shape: readonly number[];
-  readonly data: Float32Array;
-}
-
 /** model_type → general.architecture, where they differ. */
 const ARCHITECTURES: Readonly<Record<string, string>> = {
   qwen3_moe: 'qwen3moe',
   gemma3_text: 'gemma3',
   gpt_oss: 'gpt-oss',
   deepseek_v2: 'deepseek2',
+  qwen3_next: 'qwen3next',
+  qwen3_5_text: 'qwen35',
+  qwen3_5_moe_text: 'qwen35moe',
 };
+
+/**
+ * 'whole latent': DeepSeek before its latent projection was split in two. 'whole inputs': the first files of Qwen3-Next, whose
+ * input projection is as in Hugging Face checkpoints. 'fused experts': gate and up of experts as one tensor. 'layers ahead':
+ * with a layer that predicts the token after the next.
+ */
+export type GgufForm = 'usual' | 'whole latent' | 'whole inputs' | 'fused experts' | 'layers ahead';
 
 /** Architectures whose query and key rows converters put in the order of neighbouring pairs. */
 const PERMUTED = ['llama', 'granite', 'smollm3'];
@@ -34,25 +40,30 @@ const [F32, BF16] = [0, 30];
 
 /**
  * A checkpoint folder as a GGUF file, converted as llama.cpp's convert_hf_to_gguf.py does it. `extra`: further metadata,
- * such as a tokenizer.
+ * such as a tokenizer. `form`: one that converters also had, or have as an option.
  */
 export function convert(
   folder: string,
   extra: Readonly<Record<string, Value>> = {},
-  matrixType: 'BF16' | 'F32' = 'BF16',
+  form: GgufForm = 'usual',
 ): Buffer {
   const config = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8')) as JsonObject;
   const modelType = String(config.model_type);
   const architecture = ARCHITECTURES[modelType] ?? modelType;
   const tensors: Tensor[] = [];
-  const { values: rope, metadata } = metadataOf(architecture, config);
+  const { values: rope, metadata } = metadataOf(architecture, config, form);
   if (rope !== null) tensors.push(vector('rope_freqs.weight', rope));
-  for (const [name, values] of converted(readAll(folder), architecture, config)) {
+  for (const [name, values] of converted(readAll(folder), architecture, config, form)) {
     tensors.push(
       values.shape.length === 1
         ? vector(ggufName(architecture, name), values.data)
-        : matrix(ggufName(architecture, name), values, matrixType),
+        : matrix(ggufName(architecture, name), values),
     );
+  }
+  if (form === 'layers ahead') {
+    const layer = `blk.${Number(config.num_hidden_layers)}`;
+    tensors.push(vector(`${layer}.attn_norm.weight`, new Float32Array(4)));
+    tensors.push(vector(`${layer}.nextn.enorm.weight`, new Float32Array(4)));
   }
   return gguf({ metadata: { ...metadata, ...extra }, tensors });
 }
@@ -78,11 +89,18 @@ function converted(
   all: ReadonlyMap<string, Values>,
   architecture: string,
   config: JsonObject,
+  form: GgufForm,
 ): [string, Values][] {
   const isGemma = architecture.startsWith('gemma');
   const heads = Number(config.num_attention_heads);
   const kvHeads = Number(config.num_key_value_heads ?? heads);
-  return stackExperts(all, architecture).map(([name, values]) => {
+  const stacked = stackExperts(all, architecture);
+  const tensors = form === 'fused experts' ? fuseExperts(stacked) : stacked;
+  return tensors.flatMap(([name, values]) => {
+    if (isHybrid(architecture)) return hybridTensors({ architecture, config, form }, name, values);
+    if (name.endsWith('kv_b_proj.weight') && form !== 'whole latent') {
+      return splitLatent(config, name, values);
+    }
     let out = values;
     if (PERMUTED.includes(architecture)) {
       if (/q_proj\.(weight|bias)$/.test(name)) out = permute(out, heads);
@@ -91,8 +109,31 @@ function converted(
     if (isGemma && name.endsWith('norm.weight')) out = map(out, (value) => value + 1);
     const scaled = architecture === 'gemma3' ? 'q_norm.weight' : 'q_proj.weight';
     if (isGemma && name.endsWith(scaled)) out = map(out, (value) => value * queryFactor(config));
-    return [name, out];
+    return [[name, out]];
   });
+}
+
+/** Keys as [heads, latent, columns], values as [heads, columns, latent]. */
+function splitLatent(
+  config: JsonObject,
+  name: string,
+  { shape, data }: Values,
+): [string, Values][] {
+  const heads = Number(config.num_attention_heads);
+  const [keys, values] = [Number(config.qk_nope_head_dim), Number(config.v_head_dim)];
+  const rank = shape[1] ?? 1;
+  const rows = (start: number, length: number) => {
+    const out = new Float32Array(heads * length * rank);
+    for (let head = 0; head < heads; head++) {
+      const from = (head * (keys + values) + start) * rank;
+      out.set(data.subarray(from, from + length * rank), head * length * rank);
+    }
+    return { shape: [heads, length, rank], data: out };
+  };
+  return [
+    [name.replace('kv_b', 'k_b'), transpose(rows(0, keys))],
+    [name.replace('kv_b', 'v_b'), rows(keys, values)],
+  ];
 }
 
 /** A file cannot say query_pre_attn_scalar; where it is not the width of a head, the queries are scaled. */
@@ -141,6 +182,27 @@ function stackExperts(all: ReadonlyMap<string, Values>, architecture: string): [
   return rest;
 }
 
+/** [experts, rows, cols] of gate and up become [experts, 2 * rows, cols]. */
+function fuseExperts(tensors: readonly [string, Values][]): [string, Values][] {
+  const all = new Map(tensors);
+  return tensors.flatMap(([name, gate]): [string, Values][] => {
+    if (name.endsWith('.experts.up_proj.weight')) return [];
+    const up = all.get(name.replace('gate_proj', 'up_proj'));
+    if (!name.endsWith('.experts.gate_proj.weight') || up === undefined) return [[name, gate]];
+    const [experts = 1, rows = 1, cols = 1] = gate.shape;
+    const data = new Float32Array(2 * gate.data.length);
+    for (let i = 0; i < experts; i++) {
+      for (const [at, { data: from }] of [gate, up].entries()) {
+        const size = rows * cols;
+        data.set(from.subarray(i * size, (i + 1) * size), (2 * i + at) * size);
+      }
+    }
+    return [
+      [name.replace('gate_proj', 'gate_up_proj'), { shape: [experts, 2 * rows, cols], data }],
+    ];
+  });
+}
+
 /** Hugging Face keeps these transposed, with gate and up columns by turns. */
 function gptOssExperts(
   path: string,
@@ -155,17 +217,6 @@ function gptOssExperts(
     `${path}.${name}.${kind}`,
     everySecondRow(rows, start, isBias),
   ]);
-}
-
-function transpose({ shape, data }: Values): Values {
-  const [experts = 1, cols = 1, rows = 1] = shape;
-  const out = new Float32Array(data.length);
-  for (let i = 0; i < data.length; i++) {
-    const [expert, rest] = [Math.floor(i / (cols * rows)), i % (cols * rows)];
-    const [row, col] = [Math.floor(rest / cols), rest % cols];
-    out[i] = data[expert * cols * rows + col * rows + row] ?? 0;
-  }
-  return { shape: [experts, rows, cols], data: out };
 }
 
 function everySecondRow({ shape, data }: Values, start: number, isVector: boolean): Values {
@@ -187,6 +238,7 @@ function ggufName(architecture: string, name: string): string {
   const first = name.replace(/\.layers\.\d+\./, '.layers.0.').replace(/\.(weight|bias)$/, '');
   const found = NAMES[architecture]?.[first] ?? DENSE_LAYER[first];
   if (found === undefined) throw new Error(`no name for ${name} in ${architecture}`);
+  if (name.endsWith('.A_log')) return found.replace('blk.0.', `blk.${layer}.`);
   return `${layer === undefined ? found : found.replace('blk.0.', `blk.${layer}.`)}.${kind}`;
 }
 
@@ -202,15 +254,11 @@ function vector(name: string, values: Float32Array): Tensor {
 }
 
 /** What bfloat16 does not hold exactly stays float32. */
-function matrix(name: string, { shape, data }: Values, type: 'BF16' | 'F32'): Tensor {
+function matrix(name: string, { shape, data }: Values): Tensor {
   const bits = new Uint32Array(data.buffer);
-  if (type === 'F32' || bits.some((word) => (word & 0xffff) !== 0)) {
+  if (bits.some((word) => (word & 0xffff) !== 0)) {
     return { name, type: F32, shape, data: new Uint8Array(data.buffer) };
   }
   const words = Uint16Array.from(bits, (word) => word >>> 16);
   return { name, type: BF16, shape, data: new Uint8Array(words.buffer) };
-}
-
-function map({ shape, data }: Values, change: (value: number) => number): Values {
-  return { shape, data: data.map(change) };
 }

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../../extension/engine/loading/json_file';
-import { f32, flag, text, u32, type Value } from './gguf_fixture';
+import type { GgufForm } from './convert';
+import { f32, flag, i32, text, u32, type Value } from './gguf_fixture';
 
 type Metadata = Record<string, Value>;
 
@@ -7,10 +8,12 @@ type Metadata = Record<string, Value>;
 export function metadataOf(
   architecture: string,
   config: JsonObject,
+  form: GgufForm,
 ): { readonly metadata: Metadata; readonly values: Float32Array | null } {
   const number = (key: string) => Number(config[key]);
   const keys: Record<string, Value | null> = {
-    block_count: u32(number('num_hidden_layers')),
+    block_count: u32(number('num_hidden_layers') + (form === 'layers ahead' ? 1 : 0)),
+    ...(form === 'layers ahead' && { nextn_predict_layers: u32(1) }),
     context_length: u32(number('max_position_embeddings')),
     embedding_length: u32(number('hidden_size')),
     feed_forward_length: u32(number('intermediate_size')),
@@ -29,7 +32,7 @@ export function metadataOf(
       'attention.value_length': u32(number('head_dim')),
     }),
     ...ropeKeys(ropeOf(config)),
-    ...ownKeys(architecture, config),
+    ...ownKeys(architecture, config, form),
   };
   const own = Object.entries(keys).filter((entry): entry is [string, Value] => entry[1] !== null);
   const metadata: Metadata = {
@@ -63,7 +66,11 @@ function ropeKeys(rope: JsonObject): Record<string, Value> {
   };
 }
 
-function ownKeys(architecture: string, config: JsonObject): Record<string, Value | null> {
+function ownKeys(
+  architecture: string,
+  config: JsonObject,
+  form: GgufForm,
+): Record<string, Value | null> {
   const number = (key: string) => Number(config[key]);
   const headDim = Number(config.head_dim ?? number('hidden_size') / number('num_attention_heads'));
   const rope = ropeOf(config);
@@ -113,19 +120,22 @@ function ownKeys(architecture: string, config: JsonObject): Record<string, Value
         expert_feed_forward_length: u32(number('intermediate_size')),
       };
     case 'deepseek2':
-      return deepseekKeys(config);
+      return deepseekKeys(config, form);
+    case 'qwen3next':
+    case 'qwen35':
+    case 'qwen35moe':
+      return hybridKeys(architecture, config, rotated);
     default:
       return {};
   }
 }
 
-function deepseekKeys(config: JsonObject): Record<string, Value | null> {
+function deepseekKeys(config: JsonObject, form: GgufForm): Record<string, Value | null> {
   const number = (key: string) => Number(config[key]);
   const rotated = number('qk_rope_head_dim');
   return {
     vocab_size: u32(number('vocab_size')),
-    'attention.key_length': u32(number('qk_nope_head_dim') + rotated),
-    'attention.value_length': u32(number('v_head_dim')),
+    ...(form === 'whole latent' ? wholeLatentKeys(config) : splitLatentKeys(config)),
     'attention.kv_lora_rank': u32(number('kv_lora_rank')),
     'attention.q_lora_rank':
       typeof config.q_lora_rank === 'number' ? u32(number('q_lora_rank')) : null,
@@ -139,6 +149,47 @@ function deepseekKeys(config: JsonObject): Record<string, Value | null> {
     expert_weights_norm: flag(config.norm_topk_prob === true),
     expert_group_count: u32(number('n_group')),
     expert_group_used_count: u32(number('topk_group')),
+  };
+}
+
+function wholeLatentKeys(config: JsonObject): Metadata {
+  const number = (key: string) => Number(config[key]);
+  return {
+    'attention.key_length': u32(number('qk_nope_head_dim') + number('qk_rope_head_dim')),
+    'attention.value_length': u32(number('v_head_dim')),
+  };
+}
+
+/** For a cache of latents, which is one wide head; `_mla` has the model's own. */
+function splitLatentKeys(config: JsonObject): Metadata {
+  const number = (key: string) => Number(config[key]);
+  const whole = wholeLatentKeys(config);
+  return {
+    'attention.head_count_kv': u32(1),
+    'attention.key_length': u32(number('kv_lora_rank') + number('qk_rope_head_dim')),
+    'attention.value_length': u32(number('kv_lora_rank')),
+    ...Object.fromEntries(Object.entries(whole).map(([key, value]) => [`${key}_mla`, value])),
+  };
+}
+
+function hybridKeys(architecture: string, config: JsonObject, rotated: number): Metadata {
+  const number = (key: string) => Number(config[key]);
+  const valueHeads = number('linear_num_value_heads');
+  return {
+    'ssm.conv_kernel': u32(number('linear_conv_kernel_dim')),
+    'ssm.state_size': u32(number('linear_key_head_dim')),
+    'ssm.group_count': u32(number('linear_num_key_heads')),
+    'ssm.time_step_rank': u32(valueHeads),
+    'ssm.inner_size': u32(number('linear_value_head_dim') * valueHeads),
+    full_attention_interval: u32(2),
+    'rope.dimension_count': u32(rotated),
+    ...(architecture !== 'qwen3next' && { 'rope.dimension_sections': i32([11, 11, 10, 0]) }),
+    ...(architecture !== 'qwen35' && {
+      expert_count: u32(number('num_experts')),
+      expert_used_count: u32(number('num_experts_per_tok')),
+      expert_feed_forward_length: u32(number('moe_intermediate_size')),
+      expert_shared_feed_forward_length: u32(number('shared_expert_intermediate_size')),
+    }),
   };
 }
 

@@ -6,21 +6,39 @@ import { verifyFolder } from '../../../../extension/engine/cli/verify';
 import { ARCHITECTURES } from '../../../../extension/engine/loading/gguf/architectures';
 import { openModel } from '../../../../extension/engine/loading/open_model';
 import { FIXTURES, temporaryFolder } from '../model_fixture';
+import type { GgufForm } from './convert';
+import { deeper } from './deeper';
 import { convertedTo, GGUF_FAMILIES, GGUF_SHARED } from './families';
 
 const SHARED = resolve(__dirname, '../../../../../shared/conformance');
 
 /** Checkpoints whose logits transformers computed, converted to GGUF as llama.cpp's converter does it. */
-async function agrees(checkpoint: string): Promise<void> {
-  for (const row of await verifyFolder(convertedTo(temporaryFolder(), checkpoint), [])) {
+async function agrees(checkpoint: string, form?: GgufForm): Promise<void> {
+  for (const row of await verifyFolder(convertedTo(temporaryFolder(), checkpoint, form), [])) {
     const { name: backend, relError, cosine } = row;
     assert.ok(row.pass, `${checkpoint}, ${backend}: relative error ${relError}, cosine ${cosine}`);
     if (backend === 'reference') assert.ok(relError <= 1e-4, `${checkpoint}: ${relError}`);
   }
 }
 
-describe('logits and greedy tokens of transformers, from a GGUF file', () => {
+describe('logits and greedy tokens from a GGUF file', () => {
   for (const name of GGUF_FAMILIES) test(name, () => agrees(join(FIXTURES, 'families', name)));
+
+  const forms = [
+    ['deepseek-v2', 'whole latent'],
+    ['qwen3-next', 'whole inputs'],
+    ['qwen3.5-moe', 'fused experts'],
+    ['qwen3.5', 'layers ahead'],
+  ] as const;
+  for (const [name, form] of forms) {
+    test(`${name} with ${form}`, () => agrees(join(FIXTURES, 'families', name), form));
+  }
+
+  // No key of a file says which layers have no rotary embedding: it is every fourth one.
+  test('smollm3, with the layers of its folder', async () => {
+    const every = { no_rope_layers: null, layer_types: null };
+    await agrees(await deeper(temporaryFolder(), join(FIXTURES, 'families/smollm3'), every));
+  });
 
   const skip = existsSync(SHARED) ? false : 'they are not there; the fixtures above cover the same';
   test('the larger checkpoints of ../shared/conformance', { skip }, async () => {

@@ -2,7 +2,7 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFiles } from '../model_fixture';
-import { convert } from './convert';
+import { convert, type GgufForm } from './convert';
 
 /**
  * Of test/fixtures/families. What a file cannot express is left out: a window on some layers of Qwen2, Mistral's window, the
@@ -25,6 +25,9 @@ export const GGUF_FAMILIES = [
   'gpt-oss',
   'deepseek-v2-lite',
   'deepseek-v2',
+  'qwen3-next',
+  'qwen3.5',
+  'qwen3.5-moe',
 ] as const;
 
 /** The same of ../shared/conformance, which lies beside some working copies. */
@@ -46,11 +49,14 @@ export const GGUF_SHARED = [
   'glm4',
   'gpt-oss',
   'deepseek-v2-lite',
+  'qwen3-next',
+  'qwen3.5',
+  'qwen3.5-moe',
 ] as const;
 
 /** Writes the GGUF file and the goldens of a checkpoint to `folder`; returns it. */
-export function convertedTo(folder: string, checkpoint: string): string {
-  writeFiles(folder, { 'model.gguf': convert(checkpoint) });
+export function convertedTo(folder: string, checkpoint: string, form?: GgufForm): string {
+  writeFiles(folder, { 'model.gguf': convert(checkpoint, {}, form) });
   copyFileSync(join(checkpoint, 'golden.safetensors'), join(folder, 'golden.safetensors'));
   return folder;
 }
