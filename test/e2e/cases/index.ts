@@ -9,16 +9,18 @@ import { engineCases } from './engine';
 import { inlineEditCases } from './inline_edit';
 import { keyboardCase } from './keyboard';
 import { modelCases } from './models';
-import { timingCases } from './timing';
+import { activationCase, keystrokeCase } from './timing';
 import { walkthroughCase } from './walkthrough';
 
 /** In this order; each opens a file of its own. */
 export const cases: readonly Case[] = [
+  // First, while no view is open that would start beside it.
+  activationCase,
   ...documentCases,
   ...commandCases,
   ...engineCases,
   chatCase,
-  ...timingCases,
+  keystrokeCase,
   ...chatViewCases,
   ...chatAttachCases,
   keyboardCase,

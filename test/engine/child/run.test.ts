@@ -1,4 +1,3 @@
-import { DEFAULT_FEATURES } from '../../../extension/protocol/engine';
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,18 +5,9 @@ import { describe, it } from 'node:test';
 import { startProcess } from '../../../extension/host/engine/process';
 import { until } from '../../until';
 import { requestAt } from '../completion/marked';
+import { isAlive, SETTINGS, TSX, unheard } from './child';
 
 const path = (relative: string): string => new URL(relative, import.meta.url).pathname;
-const TSX = ['--import', 'tsx'];
-
-function alive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 describe('engine child', () => {
   it('ends when its host is killed, also in mid-answer', async () => {
@@ -26,9 +16,9 @@ describe('engine child', () => {
     });
     const [output] = (await once(host.stdout, 'data')) as [Buffer];
     const pid = Number(output.toString().split('\n')[0]);
-    assert(alive(pid));
+    assert(isAlive(pid));
     host.kill('SIGKILL');
-    await until('the end of the child', () => !alive(pid));
+    await until('the end of the child', () => !isAlive(pid));
   });
 
   it('completes with the embedded model', async () => {
@@ -36,29 +26,14 @@ describe('engine child', () => {
       {
         script: path('../../../extension/engine/main.ts'),
         settings: {
+          ...SETTINGS,
           modelDir: path('../../../extension/assets/sprout'),
-          chatModelDir: '',
-          chatContextLength: 0,
-          backend: 'auto',
           threads: 1,
           contextLength: 512,
-          batchSize: 0,
-          prefillStep: 0,
-          sessionCache: 0,
-          draftModelDir: '',
-          kvBits: 16,
-          idleMinutes: 0,
-          features: DEFAULT_FEATURES,
-          remote: null,
         },
         execArgv: TSX,
       },
-      {
-        onStatus: () => undefined,
-        onChatStatus: () => undefined,
-        onLog: () => undefined,
-        onExit: () => undefined,
-      },
+      unheard,
     );
     try {
       const document = 'def add(a, b):\n    return a + b\n\ndef sub(a, b):\n    ret▮\n';

@@ -5,28 +5,13 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Session, type ModelSettings } from '../../../extension/engine/child/session';
 import { EngineError } from '../../../extension/engine/errors';
-import { DEFAULT_FEATURES, type EngineSettings } from '../../../extension/protocol/engine';
 import { call } from '../../../extension/protocol/peer';
 import { PROTOCOL_VERSION } from '../../../extension/protocol/version';
 import { connectedPair } from '../../protocol/pair';
 import { requestAt } from '../completion/marked';
+import { SETTINGS } from './child';
 
-const settings: EngineSettings = {
-  modelDir: '/models/x',
-  chatModelDir: '',
-  chatContextLength: 0,
-  backend: 'auto',
-  threads: 0,
-  contextLength: 0,
-  batchSize: 0,
-  prefillStep: 0,
-  sessionCache: 0,
-  draftModelDir: '',
-  kvBits: 16,
-  idleMinutes: 0,
-  features: DEFAULT_FEATURES,
-  remote: null,
-};
+const settings = { ...SETTINGS, modelDir: '/models/x' };
 
 describe('session', () => {
   const open = () => {

@@ -3,8 +3,9 @@ import { afterEach, describe, it } from 'node:test';
 import type { LinkEvents } from '../../../extension/host/engine/link';
 import { startProcess } from '../../../extension/host/engine/process';
 import { EngineSupervisor } from '../../../extension/host/engine/supervisor';
-import { DEFAULT_FEATURES, type LogEntry } from '../../../extension/protocol/engine';
+import type { LogEntry } from '../../../extension/protocol/engine';
 import { ProtocolError } from '../../../extension/protocol/errors';
+import { isAlive, SETTINGS, TSX } from '../../engine/child/child';
 import { requestAt } from '../../engine/completion/marked';
 
 const script = new URL('../../engine/child/fake_engine.ts', import.meta.url).pathname;
@@ -18,25 +19,9 @@ class Lab {
   readonly supervisor: EngineSupervisor;
 
   constructor(text: string, msPerCharacter = 0, idleMinutes = 0) {
-    const settings = {
-      modelDir: `${text}@${msPerCharacter}`,
-      backend: 'auto',
-      threads: 0,
-      contextLength: 0,
-      chatModelDir: '',
-      chatContextLength: 0,
-      batchSize: 0,
-      prefillStep: 0,
-      sessionCache: 0,
-      draftModelDir: '',
-      kvBits: 16,
-      idleMinutes,
-      features: DEFAULT_FEATURES,
-      remote: null,
-    } as const;
+    const settings = { ...SETTINGS, modelDir: `${text}@${msPerCharacter}`, idleMinutes };
     this.supervisor = new EngineSupervisor({
-      start: (events: LinkEvents) =>
-        startProcess({ script, settings, execArgv: ['--import', 'tsx'] }, events),
+      start: (events: LinkEvents) => startProcess({ script, settings, execArgv: TSX }, events),
       log: (entry) => this.log.push(entry),
       now: () => this.clock,
     });
@@ -61,15 +46,6 @@ class Lab {
       return error;
     }
     throw new assert.AssertionError({ message: 'expected a ProtocolError' });
-  }
-}
-
-function alive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
   }
 }
 
@@ -172,7 +148,7 @@ describe('engine process', () => {
     await promise;
     const pid = lab.supervisor.pid ?? 0;
     await Promise.all([pending.catch(() => undefined), lab.supervisor.close()]);
-    assert.equal(alive(pid), false);
+    assert.equal(isAlive(pid), false);
     assert.equal((await lab.failure(lab.supervisor.complete(request, {}))).code, 'unavailable');
   });
 

@@ -6,7 +6,8 @@ import { startProcess } from '../../../extension/host/engine/process';
 import { EngineSupervisor } from '../../../extension/host/engine/supervisor';
 import { OpenAiServer } from '../../../extension/host/openai/server';
 import { serverToken, type Secrets } from '../../../extension/host/openai/token';
-import { DEFAULT_FEATURES, type LogEntry } from '../../../extension/protocol/engine';
+import type { LogEntry } from '../../../extension/protocol/engine';
+import { SETTINGS, TSX } from '../../engine/child/child';
 import { until } from '../../until';
 
 const script = new URL('../../engine/child/fake_engine.ts', import.meta.url).pathname;
@@ -14,25 +15,9 @@ const TOKEN = 'host-token-0123456789abcdef';
 
 function launch(modelDir: string, chatModelDir = '') {
   const log: LogEntry[] = [];
-  const settings = {
-    modelDir,
-    chatModelDir,
-    backend: 'auto',
-    threads: 0,
-    contextLength: 0,
-    chatContextLength: 0,
-    batchSize: 0,
-    prefillStep: 0,
-    sessionCache: 0,
-    draftModelDir: '',
-    kvBits: 16,
-    idleMinutes: 0,
-    features: DEFAULT_FEATURES,
-    remote: null,
-  } as const;
+  const settings = { ...SETTINGS, modelDir, chatModelDir };
   const supervisor = new EngineSupervisor({
-    start: (events: LinkEvents) =>
-      startProcess({ script, settings, execArgv: ['--import', 'tsx'] }, events),
+    start: (events: LinkEvents) => startProcess({ script, settings, execArgv: TSX }, events),
     log: (entry) => log.push(entry),
   });
   const server = new OpenAiServer({
