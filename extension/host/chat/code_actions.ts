@@ -2,6 +2,8 @@
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import type { CodeAction } from '../../protocol/chat_view';
+import { showDiff } from '../edit/diff_tab';
+import { replaceText } from '../edit/replace_text';
 import type { Snapshots } from '../snapshots';
 import { isSensitive, planApply } from './apply';
 import { currentEditor } from './attachments';
@@ -56,14 +58,11 @@ export class CodeActions {
       return;
     }
     const range = new vscode.Range(document.positionAt(plan.start), document.positionAt(plan.end));
-    const change = new vscode.WorkspaceEdit();
-    change.replace(document.uri, range, plan.text);
-    if (!(await vscode.workspace.applyEdit(change)))
-      throw new Error(l10n.t('the document is read-only'));
+    await replaceText(document, range, plan.text);
     const left = this.snapshots.add(document.uri, old);
     const name = document.uri.path.split('/').at(-1) ?? '';
     const title = l10n.t('{name} (before ↔ with the answer’s code)', { name });
-    await vscode.commands.executeCommand('vscode.diff', left, document.uri, title);
+    await showDiff(left, document.uri, title, range.start.line + 1);
   }
 }
 
@@ -79,7 +78,8 @@ async function newFile(code: string, language: string): Promise<void> {
 
 async function insert(code: string): Promise<void> {
   const editor = editorOrSay();
-  await editor.edit((builder) => builder.replace(editor.selection, code));
+  if (!(await editor.edit((builder) => builder.replace(editor.selection, code))))
+    throw new Error(l10n.t('the file is read-only.'));
   await vscode.window.showTextDocument(editor.document, editor.viewColumn);
 }
 

@@ -5,7 +5,7 @@ import { createReferenceBackend } from '../../../../extension/engine/backend/ref
 import { readGolden } from '../../../../extension/engine/cli/verify';
 import { buildProgram } from '../../../../extension/engine/core/models/registry';
 import type { JsonObject } from '../../../../extension/engine/loading/json_file';
-import { openModel } from '../../../../extension/engine/loading/model_source';
+import { openModel } from '../../../../extension/engine/loading/open_model';
 import { openSafetensors } from '../../../../extension/engine/loading/safetensors';
 import { type Entry, f32, safetensors, writeFiles } from '../model_fixture';
 
