@@ -7,7 +7,7 @@ import { FIXTURES } from '../model_fixture';
 import { gguf, type Tensor, type Value } from './gguf_fixture';
 import { hybridTensors, isHybrid } from './convert_hybrid';
 import { metadataOf } from './convert_metadata';
-import { map, transpose, type Values } from './convert_values';
+import { type GgufForm, map, transpose, type Values } from './convert_values';
 
 /** What the package `gguf` calls the tensors of layer 0, by architecture: scripts/gguf-names.py. */
 const NAMES = JSON.parse(readFileSync(join(FIXTURES, 'gguf-names.json'), 'utf8')) as Record<
@@ -25,13 +25,6 @@ const ARCHITECTURES: Readonly<Record<string, string>> = {
   qwen3_5_text: 'qwen35',
   qwen3_5_moe_text: 'qwen35moe',
 };
-
-/**
- * 'whole latent': DeepSeek before its latent projection was split in two. 'whole inputs': the first files of Qwen3-Next, whose
- * input projection is as in Hugging Face checkpoints. 'fused experts': gate and up of experts as one tensor. 'layers ahead':
- * with a layer that predicts the token after the next.
- */
-export type GgufForm = 'usual' | 'whole latent' | 'whole inputs' | 'fused experts' | 'layers ahead';
 
 /** Architectures whose query and key rows converters put in the order of neighbouring pairs. */
 const PERMUTED = ['llama', 'granite', 'smollm3'];

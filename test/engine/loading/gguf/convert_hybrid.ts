@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../../../extension/engine/loading/json_file';
-import type { GgufForm } from './convert';
-import { map, type Values } from './convert_values';
+import { type GgufForm, map, type Values } from './convert_values';
 
 const HYBRIDS = ['qwen3next', 'qwen35', 'qwen35moe'];
 

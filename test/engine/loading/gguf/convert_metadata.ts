@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../../extension/engine/loading/json_file';
-import type { GgufForm } from './convert';
+import type { GgufForm } from './convert_values';
 import { f32, flag, i32, text, u32, type Value } from './gguf_fixture';
 
 type Metadata = Record<string, Value>;

@@ -19,3 +19,10 @@ export function transpose({ shape, data }: Values): Values {
   }
   return { shape: [stack, rows, cols], data: out };
 }
+
+/**
+ * 'whole latent': DeepSeek before its latent projection was split in two. 'whole inputs': the first files of Qwen3-Next, whose
+ * input projection is as in Hugging Face checkpoints. 'fused experts': gate and up of experts as one tensor. 'layers ahead':
+ * with a layer that predicts the token after the next.
+ */
+export type GgufForm = 'usual' | 'whole latent' | 'whole inputs' | 'fused experts' | 'layers ahead';

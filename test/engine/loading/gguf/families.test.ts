@@ -6,7 +6,7 @@ import { verifyFolder } from '../../../../extension/engine/cli/verify';
 import { ARCHITECTURES } from '../../../../extension/engine/loading/gguf/architectures';
 import { openModel } from '../../../../extension/engine/loading/open_model';
 import { FIXTURES, temporaryFolder } from '../model_fixture';
-import type { GgufForm } from './convert';
+import type { GgufForm } from './convert_values';
 import { deeper } from './deeper';
 import { convertedTo, GGUF_FAMILIES, GGUF_SHARED } from './families';
 

@@ -2,7 +2,8 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFiles } from '../model_fixture';
-import { convert, type GgufForm } from './convert';
+import { convert } from './convert';
+import type { GgufForm } from './convert_values';
 
 /**
  * Of test/fixtures/families. What a file cannot express is left out: a window on some layers of Qwen2, Mistral's window, the
