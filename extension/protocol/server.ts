@@ -19,6 +19,8 @@ export interface ServerAddress {
 
 export const MAX_PORT = 65_535;
 const MAX_ORIGINS = 64;
+/** Open sockets, of the server and of the relay before it; idle ones beyond a client's pool are a mistake or an attack. */
+export const MAX_CONNECTIONS = 512;
 const name = text(4096);
 
 export const checkServerRequest: Check<ServerRequest> = object<ServerRequest>({

@@ -27,8 +27,6 @@ export const MAX_EMBEDDING_TOKENS = 300_000;
 export const EMBEDDINGS_AT_ONCE = 8;
 /** Answers under way for all clients together, running or waiting; the next one gets 429. */
 export const MAX_ACTIVE_CHOICES = 64;
-/** Open sockets; idle ones beyond a client's pool are a mistake or an attack. */
-export const MAX_CONNECTIONS = 512;
 
 /** Times, in milliseconds. A client that is slower than this holds a socket for nothing. */
 export interface Timeouts {

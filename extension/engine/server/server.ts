@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
+import { MAX_CONNECTIONS } from '../../protocol/server';
 import { EngineError } from '../errors';
 import { accessLine } from './access_log';
 import { createApp } from './app';
@@ -10,7 +11,7 @@ import type { ServedModel } from './engine';
 import { asApiError, errorBody, unavailable, type ApiError } from './errors';
 import { checkFrontDoor, isPreflight, pathOf } from './front_door';
 import { readJson } from './json_body';
-import { MAX_CONNECTIONS, TIMEOUTS, type Timeouts } from './limits';
+import { TIMEOUTS, type Timeouts } from './limits';
 import { ServerMetrics } from './metrics';
 import { ModelList } from './models';
 import { ROUTES } from './routes';

@@ -1,10 +1,9 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import * as l10n from '@vscode/l10n';
 import { ProtocolError } from '../../protocol/errors';
+import { MAX_CONNECTIONS } from '../../protocol/server';
 import { ResponseTracker } from './response_tracker';
 
-/** As many as the server takes. */
-const MAX_CONNECTIONS = 512;
 /** A client that does not read its last words for so long is cut off. */
 const FAREWELL_MS = 2000;
 /** Seconds after which a client may try again: a new process is there by then. */

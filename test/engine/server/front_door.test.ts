@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { MAX_CONNECTIONS } from '../../../extension/engine/server/limits';
+import { MAX_CONNECTIONS } from '../../../extension/protocol/server';
 import { ROUTES } from '../../../extension/engine/server/routes';
 import { HttpServer } from '../../../extension/engine/server/server';
 import { until } from '../../until';
