@@ -3,9 +3,7 @@
  * sequence's state lies in its slot: the last inputs of the convolution [taps - 1, channels], and for each
  * value head a matrix [value_dim, key_dim], so that a column of the paper's matrix is contiguous.
  */
-#include "activate.h"
-#include "params.h"
-#include "values.h"
+#include "delta_gates.h"
 
 enum { MAX_TAPS = 8, MAX_KEY_VECTORS = MAX_HEAD_DIM / 32 };
 
@@ -66,6 +64,7 @@ KERNEL(gated_delta_step, 256)
   const uint key_head = p.tiled != 0 ? head % p.key_heads : head * p.key_heads / p.value_heads;
   const uint first = uint(offsets[group.z]);
   const uint end = uint(offsets[group.z + 1]);
+  if (end - first >= p.chunked_rows) return;
   const ulong slot = ulong(uint(state_slots[group.z])) * p.value_heads + head;
   const ulong first_state = (slot * p.value_dim + column) * p.key_dim;
   const bool is_start = positions[first] == 0;
@@ -74,7 +73,7 @@ KERNEL(gated_delta_step, 256)
     const uint i = j * 32 + lane;
     state[j] = i < p.key_dim && !is_start ? float(matrices[first_state + i]) : 0.0f;
   }
-  const float rate = -exp(float(decay[head]));
+  const float rate = rate_of(decay, head);
   const float shift = time_bias[head];
   for (uint row = first; row < end; row++) {
     const uint queries = row * p.channels + key_head * p.key_dim;
@@ -93,14 +92,12 @@ KERNEL(gated_delta_step, 256)
       k_squares = fma(k[j], k[j], k_squares);
       recalled = fma(k[j], state[j], recalled);
     }
-    const float q_factor = rsqrt((simd_sum(q_squares) + 1e-6f) * float(p.key_dim));
-    const float k_factor = rsqrt(simd_sum(k_squares) + 1e-6f);
+    const float q_factor = unit_factor(simd_sum(q_squares), float(p.key_dim));
+    const float k_factor = unit_factor(simd_sum(k_squares), 1.0f);
     recalled = simd_sum(recalled) * k_factor;
-    const uint gates = row * p.x_stride + p.channels + head;
-    const float beta = sigmoid(load_value(x, kXType, gates));
-    const float a = load_value(x, kXType, gates + p.value_heads) + shift;
-    const float kept = exp(rate * (a > 20.0f ? a : log(1.0f + exp(a))));
-    const float delta = beta * (float(convolved[values + column]) - kept * recalled) * k_factor;
+    const float kept = kept_at(x, row, head, rate, shift, p);
+    const float delta =
+        written_at(x, row, head, p) * (float(convolved[values + column]) - kept * recalled) * k_factor;
     float sum = 0.0f;
     UNROLL for (uint j = 0; j < MAX_KEY_VECTORS; j++) {
       state[j] = fma(k[j], delta, kept * state[j]);

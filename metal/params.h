@@ -218,8 +218,23 @@ struct GatedDeltaParams {
   uint x_stride;
   /** 1: value head h reads key head h % key_heads; 0: neighbours share one. */
   uint tiled;
+  /** Sequences with so many rows in the step and more go in chunks, the others row by row. */
+  uint chunked_rows;
 };
-static_assert(sizeof(GatedDeltaParams) == 32, "layout shared with the encoder");
+static_assert(sizeof(GatedDeltaParams) == 36, "layout shared with the encoder");
+
+/** Rows of a chunk, and the widest keys that its kernels take. */
+enum { DELTA_CHUNK = 16, MAX_CHUNK_KEY_DIM = 128 };
+/** What is prepared of a value head in a chunk, in floats; see metal/gated_delta_chunk.metal. */
+enum {
+  CHUNK_SOLVED = 0,
+  CHUNK_SCORES = DELTA_CHUNK * DELTA_CHUNK,
+  CHUNK_KEPT = 2 * DELTA_CHUNK * DELTA_CHUNK,
+  CHUNK_LEFT = CHUNK_KEPT + DELTA_CHUNK,
+  CHUNK_FLOATS = CHUNK_LEFT + DELTA_CHUNK
+};
+/** A sequence's chunks lie from its first row / CHUNK_SPACING on: enough for one that has as many rows. */
+enum { CHUNK_SPACING = DELTA_CHUNK / 2 };
 
 /** Threads that draw from one row. */
 enum { SAMPLE_THREADS = 512 };

@@ -7,8 +7,22 @@ namespace {
 /** MAX_TAPS of metal/gated_delta.metal. */
 constexpr uint32_t kMaxTaps = 8;
 constexpr uint32_t kSimdgroups = 4;
+/** Columns of a state that a threadgroup keeps, chunk by chunk. */
+constexpr uint32_t kChunkColumns = 32;
+/** A chunk costs about as much as so many rows, one after the other. */
+constexpr uint32_t kChunkedRows = CHUNK_SPACING;
+
+bool HasChunks(const StateLayerOperand& layer) {
+  return layer.key_dim <= MAX_CHUNK_KEY_DIM;
+}
 
 }  // namespace
+
+ScratchBytes GatedDeltaScratchOf(const StateLayerOperand& layer, uint32_t rows) {
+  const size_t chunks = HasChunks(layer) ? rows / CHUNK_SPACING : 0;
+  return {.normalized = size_t{rows} * layer.Channels() * sizeof(float),
+          .parts = chunks * layer.value_heads * CHUNK_FLOATS * sizeof(float)};
+}
 
 void GatedDelta(Dispatcher& dispatcher, const StepOperand& step, const GatedDeltaOperand& op,
                 const StateLayerOperand& layer, const Scratch& scratch) {
@@ -18,7 +32,8 @@ void GatedDelta(Dispatcher& dispatcher, const StepOperand& step, const GatedDelt
                       " and 1 to " + std::to_string(kMaxTaps));
   }
   const uint32_t channels = layer.Channels();
-  const Constants constants{.x_type = op.x.type, .out_type = op.out.type, .simdgroups = kSimdgroups};
+  const Constants constants{
+      .x_type = op.x.type, .out_type = op.out.type, .simdgroups = kSimdgroups, .key_dim = layer.key_dim};
   const GatedDeltaParams params{.key_heads = layer.key_heads,
                                 .value_heads = layer.value_heads,
                                 .key_dim = layer.key_dim,
@@ -26,7 +41,8 @@ void GatedDelta(Dispatcher& dispatcher, const StepOperand& step, const GatedDelt
                                 .taps = layer.taps,
                                 .channels = channels,
                                 .x_stride = StrideOf(op.x, channels + 2 * layer.value_heads),
-                                .tiled = layer.tiled ? 1u : 0u};
+                                .tiled = layer.tiled ? 1u : 0u,
+                                .chunked_rows = HasChunks(layer) ? kChunkedRows : UINT32_MAX};
   dispatcher.Run(
       {"gated_delta_convolve",
        constants,
@@ -35,12 +51,32 @@ void GatedDelta(Dispatcher& dispatcher, const StepOperand& step, const GatedDelt
       {op.x.view, op.conv, step.positions, step.offsets, step.state_slots, layer.inputs, scratch.normalized},
       params);
   dispatcher.Barrier();
-  dispatcher.Run({"gated_delta_step",
+  // All that is known here of the longest sequence.
+  const uint32_t longest = step.rows - step.sequences + 1;
+  const bool has_long = longest >= params.chunked_rows;
+  if (!has_long || step.sequences > 1) {
+    dispatcher.Run({"gated_delta_step",
+                    constants,
+                    {DivideUp(layer.value_dim, kSimdgroups), layer.value_heads, step.sequences},
+                    kSimdgroups * kSimdWidth},
+                   {op.x.view, scratch.normalized, op.decay, op.time_bias, step.positions, step.offsets,
+                    step.state_slots, layer.matrices, op.out.view},
+                   params);
+  }
+  if (!has_long) return;
+  dispatcher.Run({"gated_delta_prepare",
                   constants,
-                  {DivideUp(layer.value_dim, kSimdgroups), layer.value_heads, step.sequences},
+                  {DivideUp(longest, DELTA_CHUNK), layer.key_heads, step.sequences},
                   kSimdgroups * kSimdWidth},
-                 {op.x.view, scratch.normalized, op.decay, op.time_bias, step.positions, step.offsets,
-                  step.state_slots, layer.matrices, op.out.view},
+                 {op.x.view, scratch.normalized, op.decay, op.time_bias, step.offsets, scratch.parts},
+                 params);
+  dispatcher.Barrier();
+  dispatcher.Run({"gated_delta_chunk",
+                  constants,
+                  {DivideUp(layer.value_dim, kChunkColumns), layer.value_heads, step.sequences},
+                  kSimdgroups * kSimdWidth},
+                 {scratch.normalized, scratch.parts, step.positions, step.offsets, step.state_slots,
+                  layer.matrices, op.out.view},
                  params);
 }
 

@@ -84,9 +84,11 @@ void AttentionAppend(Dispatcher& dispatcher, const StepOperand& step, const Atte
                      const PrepareOperand& prepare, const AttentionOperand& op, const KvLayerOperand& layer,
                      const Scratch& scratch);
 
+ScratchBytes GatedDeltaScratchOf(const StateLayerOperand& layer, uint32_t rows);
+
 /**
- * One row of the recurrence after the other. `scratch.normalized` holds the convolved inputs, float32 [T,
- * channels].
+ * The recurrence: many rows of a sequence in chunks, few one after the other. Which of them depends on the
+ * sequence alone. `scratch.normalized` holds the convolved inputs, float32 [T, channels].
  */
 void GatedDelta(Dispatcher& dispatcher, const StepOperand& step, const GatedDeltaOperand& op,
                 const StateLayerOperand& layer, const Scratch& scratch);

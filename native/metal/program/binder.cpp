@@ -211,10 +211,7 @@ Command Binder::operator()(const program::GatedDelta& i) {
   return {.accesses = {.reads = {}, .writes = {layer.inputs, layer.matrices}},
           .encode = [=](const StepContext& c,
                         uint32_t) { GatedDelta(c.dispatcher, c.input.step(), op, layer, c.scratch); },
-          .scratch =
-              [=](uint32_t rows) {
-                return ScratchBytes{.normalized = size_t{rows} * layer.Channels() * sizeof(float)};
-              }};
+          .scratch = [=](uint32_t rows) { return GatedDeltaScratchOf(layer, rows); }};
 }
 
 Command Binder::operator()(const program::Add& i) {
