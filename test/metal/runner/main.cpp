@@ -87,6 +87,19 @@ const std::map<std::string, Op>& Ops() {
          const metal::AttentionWork work = WorkOf(r, step);
          Attention(d, step, work, op, layer, {.parts = r.Allocate(AttentionScratchOf(op, work, layer))});
        }},
+      {"gated_delta",
+       [](Dispatcher& d, Request& r) {
+         const metal::StateLayerOperand layer = StateLayerOf(r);
+         const metal::GatedDeltaOperand op{.x = ValuesOf(r, "x"),
+                                           .conv = r.View("conv"),
+                                           .decay = r.View("decay"),
+                                           .time_bias = r.View("time_bias"),
+                                           .out = ValuesOf(r, "out")};
+         const metal::StepOperand step = StepOf(r);
+         const metal::ScratchBytes bytes = GatedDeltaScratchOf(layer, step.rows);
+         GatedDelta(d, step, op, layer,
+                    {.normalized = r.Allocate(bytes.normalized), .parts = r.Allocate(bytes.parts)});
+       }},
       {"fault",
        [](Dispatcher& d, Request& r) {
          const metal::Launch launch{r.Text("kernel").c_str(), {}, {r.Int("groups"), 1, 1}, 64};

@@ -96,7 +96,19 @@ StepOperand StepOf(const Request& request) {
           .positions = request.View("positions"),
           .sequence_of = request.View("sequence_of"),
           .block_tables = request.View("block_tables"),
-          .blocks_per_sequence = request.IntOrZero("blocks_per_sequence")};
+          .blocks_per_sequence = request.IntOrZero("blocks_per_sequence"),
+          .offsets = request.View("offsets"),
+          .state_slots = request.View("state_slots")};
+}
+
+StateLayerOperand StateLayerOf(const Request& request) {
+  return {.inputs = request.View("inputs"),
+          .matrices = request.View("matrices"),
+          .key_heads = request.Int("key_heads"),
+          .value_heads = request.Int("value_heads"),
+          .key_dim = request.Int("key_dim"),
+          .value_dim = request.Int("value_dim"),
+          .taps = request.Int("taps")};
 }
 
 }  // namespace anllm::runner
