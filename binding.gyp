@@ -74,6 +74,7 @@
         'native/metal/program/hazards.cpp',
         'native/metal/program/microscaled_coding.cpp',
         'native/metal/program/self_test.cpp',
+        'native/metal/program/self_test_twins.cpp',
         'native/metal/program/step_encoder.cpp',
         'native/metal/program/step_input.cpp',
         'native/metal/program/value_types.cpp',

@@ -3,13 +3,12 @@
  *
  *   describe() → { isas: string[], threads: number, kvBlockSize: number }
  *   describeMetal() → { name: string, kvBlockSize: number, selfTest: { name: string, error: number, failure:
- * string, isGood: boolean }[] }, or null where there is no such device; takes a fraction of a second
- *   compile(program, sources, options) → Promise<handle>; handle { threads, bytesPerToken, blockBytes }
- *   step(handle, tokens, positions, offsets, blockTables, blocksPerSequence, logitRows, stateSlots, columns,
- *     draws: Float64Array, masks: Uint32Array) → Promise<{ ids, logits }>, see program/draws.h and
- *     node/session.h; without the last three all logits
- *   hidden(handle) → Float32Array [tokens of the last step, hidden]
- *   readBlocks(handle, blocks) → Uint8Array; writeBlocks(handle, blocks, bytes)
+ * string, isGood: boolean, isDrawing: boolean }[] }, or null where there is no such device; takes a fraction
+ * of a second compile(program, sources, options) → Promise<handle>; handle { threads, bytesPerToken,
+ * blockBytes } step(handle, tokens, positions, offsets, blockTables, blocksPerSequence, logitRows,
+ * stateSlots, columns, draws: Float64Array, masks: Uint32Array) → Promise<{ ids, logits }>, see
+ * program/draws.h and node/session.h; without the last three all logits hidden(handle) → Float32Array [tokens
+ * of the last step, hidden] readBlocks(handle, blocks) → Uint8Array; writeBlocks(handle, blocks, bytes)
  *   copyBlocks(handle, pairs), copyState(handle, from, to), setPlanes(handle, attention, others),
  *   cancel(handle), dispose(handle)
  *   memoryBandwidth(threads) → bytes a second; takes a fraction of a second
@@ -314,6 +313,7 @@ Napi::Value DescribeMetal(const Napi::CallbackInfo& info) {
       test.Set("error", result.error);
       test.Set("failure", result.failure);
       test.Set("isGood", result.is_good());
+      test.Set("isDrawing", result.is_drawing);
       tests.Set(tests.Length(), test);
     }
     description.Set("selfTest", tests);

@@ -68,6 +68,8 @@ export interface SelfTest {
   /** Why it did not run; empty when it did. */
   readonly failure: string;
   readonly isGood: boolean;
+  /** Of what only draws tokens: without it the backend gives logits. */
+  readonly isDrawing: boolean;
 }
 
 export interface MetalDevice {
@@ -110,7 +112,7 @@ export function loadNativeBackend({ isa = process.env.ANLLM_ISA ?? '' } = {}): B
         device: 'cpu',
         packedFile: entry?.file ?? '',
       });
-      const executable = new NativeExecutable(addon, handle);
+      const executable = new DrawingExecutable(addon, handle);
       const roundsActivations = options.precision === 'fast' && hasCodes(weights);
       if (!roundsActivations || options.forceDequantized === true) return executable;
       const known = entry && parseBits(cache?.recall(entry) ?? '');
@@ -124,14 +126,18 @@ export function loadNativeBackend({ isa = process.env.ANLLM_ISA ?? '' } = {}): B
   };
 }
 
-/** The addon on the GPU. Throws EngineError unavailable when there is none, or it fails its self-test. */
+/**
+ * The addon on the GPU. Throws EngineError unavailable when there is none, or it fails its self-test; where only the
+ * drawing of tokens fails, it does not draw.
+ */
 export function loadMetalBackend(): Backend {
   const addon = load();
   const device = metalDevice();
   if (device === null) {
     throw new EngineError('unavailable', 'this machine has no Metal device; use --backend cpu');
   }
-  const wrong = device.selfTest.find(({ isGood }) => !isGood);
+  const draws = canDraw(device);
+  const wrong = device.selfTest.find(({ isGood, isDrawing }) => !isGood && !isDrawing);
   if (wrong !== undefined) {
     const what = wrong.failure === '' ? `is off by ${wrong.error.toPrecision(2)}` : wrong.failure;
     throw new EngineError(
@@ -141,7 +147,7 @@ export function loadMetalBackend(): Backend {
   }
   return {
     name: 'metal',
-    description: `Metal, ${device.name}`,
+    description: `Metal, ${device.name}${draws ? '' : ', tokens drawn on the CPU'}`,
     kvBlockSize: device.kvBlockSize,
     async compile(program, store, { packed, ...options }) {
       if (options.kvBits === 8) {
@@ -163,10 +169,14 @@ export function loadMetalBackend(): Backend {
         packedFile: entry?.file ?? '',
         pipelineFolder: cache?.pipelineFolder() ?? '',
       });
-      return new NativeExecutable(addon, handle);
+      return draws ? new DrawingExecutable(addon, handle) : new NativeExecutable(addon, handle);
     },
   };
 }
+
+/** Whether a GPU draws the right tokens. */
+export const canDraw = ({ selfTest }: MetalDevice): boolean =>
+  selfTest.every(({ isGood, isDrawing }) => isGood || !isDrawing);
 
 let metal: MetalDevice | null | undefined;
 
@@ -209,10 +219,6 @@ class NativeExecutable implements Executable {
     return (await this.run(batch)).logits;
   }
 
-  stepDrawn(batch: StepBatch, draws: readonly (Draw | null)[], columns: number): Promise<Drawn> {
-    return this.run(batch, columns, drawFields(draws), drawMasks(draws, columns));
-  }
-
   hidden(): Float32Array {
     return checked(() => this.addon.hidden(this.handle));
   }
@@ -239,7 +245,7 @@ class NativeExecutable implements Executable {
     this.addon.dispose(this.handle);
   }
 
-  private run(
+  protected run(
     batch: StepBatch,
     ...drawn: [] | [columns: number, draws: Float64Array, masks: Uint32Array]
   ): Promise<Drawn> {
@@ -258,6 +264,12 @@ class NativeExecutable implements Executable {
         ...drawn,
       ),
     );
+  }
+}
+
+class DrawingExecutable extends NativeExecutable {
+  stepDrawn(batch: StepBatch, draws: readonly (Draw | null)[], columns: number): Promise<Drawn> {
+    return this.run(batch, columns, drawFields(draws), drawMasks(draws, columns));
   }
 }
 

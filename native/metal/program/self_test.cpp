@@ -2,77 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <functional>
-#include <memory>
 
-#include "../../weights/half.h"
-#include "../ops.h"
+#include "self_test_twins.h"
 
 namespace anllm::metal {
 namespace {
 
+constexpr char kDrawing[] = "drawing of tokens";
+
 /** binary16 has 11 bits; sums of a hundred such products stay far below. */
 constexpr double kTolerance = 5e-3;
-
-/** Memory of one test, and numbers that are always the same. */
-class Bench {
- public:
-  explicit Bench(Device& device) : device_(device), dispatcher_(device) {}
-
-  BufferView Allocate(size_t bytes) {
-    buffers_.push_back(device_.NewBuffer(bytes));
-    return {buffers_.back().get(), 0, bytes};
-  }
-  template <class T>
-  BufferView Place(const std::vector<T>& values) {
-    const BufferView view = Allocate(values.size() * sizeof(T));
-    std::memcpy(view.buffer->contents(), values.data(), view.size);
-    return view;
-  }
-  /** Multiples of 1/64 in [-1, 1), which binary16 holds exactly. */
-  std::vector<float> Numbers(size_t count) {
-    std::vector<float> numbers(count);
-    for (float& number : numbers) {
-      state_ = state_ * 1664525u + 1013904223u;
-      number = static_cast<float>(state_ >> 25) / 64.0f - 1.0f;
-    }
-    return numbers;
-  }
-  Values Halves(const std::vector<float>& numbers) {
-    std::vector<uint16_t> halves;
-    for (const float number : numbers) halves.push_back(weights::NarrowHalf(number));
-    return {Place(halves), DTYPE_F16};
-  }
-  void Run(const std::function<void(Dispatcher&)>& encode) {
-    const auto commands = device_.NewCommandBuffer();
-    dispatcher_.Begin(*commands);
-    encode(dispatcher_);
-    commands->Commit();
-    commands->WaitUntilCompleted();
-  }
-
- private:
-  Device& device_;
-  Dispatcher dispatcher_;
-  std::vector<std::unique_ptr<Buffer>> buffers_;
-  uint32_t state_ = 1;
-};
-
-const float* FloatsOf(const BufferView& view) {
-  return reinterpret_cast<const float*>(view.buffer->contents());
-}
-
-double ErrorOf(const BufferView& got, const std::vector<double>& expected) {
-  double difference = 0;
-  double largest = 0;
-  for (size_t i = 0; i < expected.size(); i++) {
-    const double d = std::abs(static_cast<double>(FloatsOf(got)[i]) - expected[i]);
-    difference = std::isnan(d) ? INFINITY : std::max(difference, d);
-    largest = std::max(largest, std::abs(expected[i]));
-  }
-  return difference / largest;
-}
 
 /** x [rows, columns] · wᵀ for a weight of 4 bits. */
 double TestLinear(Bench& bench, uint32_t rows, bool is_half) {
@@ -201,10 +140,13 @@ std::vector<SelfTestResult> SelfTest(Device& device) {
       {"norm", [](Bench& b) { return TestNorm(b); }},
       {"attention of one row", [](Bench& b) { return TestAttention(b, 1); }},
       {"attention of many rows", [](Bench& b) { return TestAttention(b, 12); }},
+      {"recurrence of one row", [](Bench& b) { return TestGatedDelta(b, 1); }},
+      {"recurrence of many rows", [](Bench& b) { return TestGatedDelta(b, 23); }},
+      {kDrawing, TestSample},
   };
   std::vector<SelfTestResult> results;
   for (const Test& test : tests) {
-    SelfTestResult result{.name = test.name};
+    SelfTestResult result{.name = test.name, .is_drawing = test.name == kDrawing};
     try {
       Bench bench(device);
       result.error = test.run(bench);

@@ -75,6 +75,19 @@ void StepInput::Assign(const Step& step, const program::Draws& draws) {
   AssignDraws(draws);
 }
 
+void EncodeDraw(const Draw& draw, const DrawPlace& place, uint32_t* record) {
+  record[DRAW_ROW] = place.row;
+  record[DRAW_TEMPERATURE] = std::bit_cast<uint32_t>(draw.temperature);
+  record[DRAW_TOP_K] = static_cast<uint32_t>(std::min<int64_t>(draw.top_k, place.columns));
+  record[DRAW_TOP_P] = std::bit_cast<uint32_t>(static_cast<float>(draw.top_p));
+  record[DRAW_MIN_P] = std::bit_cast<uint32_t>(static_cast<float>(draw.min_p));
+  record[DRAW_SEED_LOW] = Low(draw.seed);
+  record[DRAW_SEED_HIGH] = High(draw.seed);
+  record[DRAW_INDEX_LOW] = Low(draw.index);
+  record[DRAW_INDEX_HIGH] = High(draw.index);
+  record[DRAW_MASK] = place.mask;
+}
+
 void StepInput::AssignDraws(const program::Draws& draws) {
   draws_.count = 0;
   draws_.columns = static_cast<uint32_t>(draws.columns());
@@ -83,20 +96,9 @@ void StepInput::AssignDraws(const program::Draws& draws) {
   for (size_t row = 0; row < draws.rows().size(); row++) {
     const Draw& draw = draws.rows()[row];
     if (!draw.is_wanted) continue;
-    uint32_t* record = words + DRAW_WORDS * draws_.count++;
-    record[DRAW_ROW] = static_cast<uint32_t>(row);
-    record[DRAW_TEMPERATURE] = std::bit_cast<uint32_t>(draw.temperature);
-    record[DRAW_TOP_K] = static_cast<uint32_t>(std::min<int64_t>(draw.top_k, draws.columns()));
-    record[DRAW_TOP_P] = std::bit_cast<uint32_t>(static_cast<float>(draw.top_p));
-    record[DRAW_MIN_P] = std::bit_cast<uint32_t>(static_cast<float>(draw.min_p));
-    record[DRAW_SEED_LOW] = Low(draw.seed);
-    record[DRAW_SEED_HIGH] = High(draw.seed);
-    record[DRAW_INDEX_LOW] = Low(draw.index);
-    record[DRAW_INDEX_HIGH] = High(draw.index);
-    record[DRAW_MASK] =
-        draw.allowed == nullptr
-            ? 0
-            : static_cast<uint32_t>((draw.allowed - draws.masks().data()) / draws.words()) + 1;
+    const auto mask = draw.allowed == nullptr ? 0 : (draw.allowed - draws.masks().data()) / draws.words() + 1;
+    EncodeDraw(draw, {static_cast<uint32_t>(row), draws_.columns, static_cast<uint32_t>(mask)},
+               words + DRAW_WORDS * draws_.count++);
   }
   draws_.masks = {};
   if (draws.masks().empty()) return;

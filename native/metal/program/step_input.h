@@ -10,6 +10,16 @@
 
 namespace anllm::metal {
 
+/** What a draw reads: a row of logits and its first columns; `mask` 0 for none, else its number and 1. */
+struct DrawPlace {
+  uint32_t row;
+  uint32_t columns;
+  uint32_t mask;
+};
+
+/** DRAW_WORDS words, as metal/params.h has them. */
+void EncodeDraw(const Draw& draw, const DrawPlace& place, uint32_t* record);
+
 class StepInput {
  public:
   /** `has_decode_attention` false: all rows are in tiles. */

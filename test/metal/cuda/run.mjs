@@ -94,6 +94,7 @@ const opTests = [
   'attention_append',
   'attention_prepare',
   'elementwise',
+  'gated_delta',
   'linear',
   'norm',
 ].map((name) => `test/metal/${name}.test.ts`);

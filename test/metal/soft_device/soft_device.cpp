@@ -36,6 +36,12 @@ bool TakeWantedFault() {
   return left > 0 && left-- > 0;
 }
 
+/** Whether ANLLM_SOFT_BROKEN names this kernel, which then does nothing. */
+bool IsBroken(const std::string& kernel) {
+  const char* broken = std::getenv("ANLLM_SOFT_BROKEN");
+  return broken != nullptr && kernel == broken;
+}
+
 class SoftBuffer : public metal::Buffer {
  public:
   explicit SoftBuffer(size_t bytes)
@@ -134,6 +140,7 @@ class SoftCommandBuffer : public metal::CommandBuffer {
  private:
   void Run(const DispatchCommand& command) {
     const SoftPipeline& pipeline = *command.pipeline;
+    if (IsBroken(pipeline.name)) return;
     Bindings bindings;
     bindings.threadgroup_memory = &device_.worker().threadgroup_memory();
     for (unsigned i = 0; i < kMaxBindings; i++) {

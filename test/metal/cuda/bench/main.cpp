@@ -29,4 +29,5 @@ int main(int count, char** arguments) {
   BenchExperts(bench);
   BenchAttention(bench);
   BenchSampling(bench);
+  BenchGatedDelta(bench);
 }

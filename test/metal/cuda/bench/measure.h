@@ -54,6 +54,7 @@ void BenchProducts(Bench& bench);
 void BenchExperts(Bench& bench);
 void BenchAttention(Bench& bench);
 void BenchSampling(Bench& bench);
+void BenchGatedDelta(Bench& bench);
 /** Ways to divide the products of one model, so that a plan can be chosen; seconds of each. */
 void BenchShapes(Bench& bench);
 

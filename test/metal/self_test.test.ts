@@ -1,0 +1,66 @@
+/** What a GPU may not do that fails a part of its self-test: each kernel does nothing in a process of its own. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { resolve } from 'node:path';
+import { before, describe, test } from 'node:test';
+import { buildSoftAddon } from './build.mjs';
+import { skip } from './runner';
+
+const ROOT = resolve(__dirname, '../..');
+
+/** The backend's description and whether it draws, or why there is none. */
+const SCRIPT = `
+  const { loadMetalBackend } = require('./extension/engine/backend/native');
+  const { Engine } = require('./extension/engine/engine');
+  const { GREEDY } = require('./extension/engine/generation/types');
+  const { embeddedModel } = require('./extension/engine/loading/model_dir');
+  async function main() {
+    let description = '';
+    try {
+      ({ description } = loadMetalBackend());
+    } catch (error) {
+      console.log(JSON.stringify({ description: error.message, ids: [] }));
+      return;
+    }
+    const options = { backend: 'metal', precision: 'exact', threads: 0, contextLength: 64 };
+    const engine = await Engine.load({ modelDir: embeddedModel(), ...options });
+    const ids = engine.tokenizer.encode('for (let i');
+    const result = await engine.generate({ ids, maxTokens: 2, sampling: GREEDY, stop: [] });
+    console.log(JSON.stringify({ description, ids: result.ids }));
+    await engine.dispose();
+  }
+  void main();
+`;
+
+function run(broken: string): { description: string; ids: readonly number[] } {
+  const { stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', '-e', SCRIPT], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    env: { ...process.env, ANLLM_SOFT_BROKEN: broken, NODE_TEST_CONTEXT: undefined },
+  });
+  assert.ok(stdout.startsWith('{'), stderr);
+  return JSON.parse(stdout) as ReturnType<typeof run>;
+}
+
+describe('a GPU that does not do what it should', { skip }, () => {
+  let whole: ReturnType<typeof run>;
+  before(async () => {
+    process.env.ANLLM_PREBUILD = await buildSoftAddon();
+    whole = run('');
+    assert.equal(whole.ids.length, 2);
+  });
+
+  test('draws no tokens where only that is wrong, and writes the same', () => {
+    const { description, ids } = run('sample');
+    assert.equal(description, `${whole.description}, tokens drawn on the CPU`);
+    assert.deepEqual(ids, whole.ids);
+  });
+
+  for (const kernel of ['linear_matvec', 'gated_delta_step', 'gated_delta_chunk']) {
+    test(`is not used without ${kernel}`, () => {
+      const { description, ids } = run(kernel);
+      assert.match(description, /fails its self-test: .*; use --backend cpu/);
+      assert.deepEqual(ids, []);
+    });
+  }
+});
