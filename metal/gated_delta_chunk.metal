@@ -42,7 +42,7 @@ inline ulong prepared_at(DEVICE(const int) offsets, uint sequence, uint chunk, u
 
 /** products (t, j) = left(t) · right(j): a simdgroup makes one 8 × 8 part of it. */
 inline void multiply_rows(THREADGROUP(const float) left, THREADGROUP(const float) right,
-                          THREADGROUP(float) products, uint simd_index) {
+                          THREADGROUP(float) products, uint lane, uint simd_index) {
   const uint row = simd_index / CHUNK_TILES * 8;
   const uint column = simd_index % CHUNK_TILES * 8;
   simdgroup_matrix<float, 8, 8> sum;
@@ -53,7 +53,10 @@ inline void multiply_rows(THREADGROUP(const float) left, THREADGROUP(const float
     simdgroup_load_transposed(b, right + column * CHUNK_PITCH + k, CHUNK_PITCH);
     simdgroup_multiply_accumulate(sum, a, b, sum);
   }
-  simdgroup_store(sum, products + row * DELTA_CHUNK + column, DELTA_CHUNK);
+  UNROLL for (uint e = 0; e < 2; e++) {
+    const uint target = (row + fragment_row(lane)) * DELTA_CHUNK + column + fragment_column(lane) + e;
+    products[target] = sum.thread_elements()[e];
+  }
 }
 
 /**
@@ -127,8 +130,8 @@ KERNEL(gated_delta_prepare, 128)
   }
   group_barrier();
   THREADGROUP(const float) keys = vectors + CHUNK_KEYS;
-  multiply_rows(keys, keys, products, simd_index);
-  multiply_rows(vectors, keys, products + DELTA_CHUNK * DELTA_CHUNK, simd_index);
+  multiply_rows(keys, keys, products, lane, simd_index);
+  multiply_rows(vectors, keys, products + DELTA_CHUNK * DELTA_CHUNK, lane, simd_index);
   group_barrier();
 
   const uint heads = p.value_heads / p.key_heads;
