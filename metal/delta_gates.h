@@ -6,6 +6,14 @@
 #include "params.h"
 #include "values.h"
 
+inline uint key_head_of(uint value_head, constant GatedDeltaParams& p) {
+  return p.tiled != 0 ? value_head % p.key_heads : value_head * p.key_heads / p.value_heads;
+}
+/** The value head that is number `index` of those which read a key head. */
+inline uint value_head_of(uint key_head, uint index, constant GatedDeltaParams& p) {
+  return p.tiled != 0 ? index * p.key_heads + key_head : key_head * (p.value_heads / p.key_heads) + index;
+}
+
 inline float rate_of(DEVICE(const float) decay, uint head) {
   return -exp(float(decay[head]));
 }

@@ -61,7 +61,7 @@ KERNEL(gated_delta_step, 256)
   const uint column = group.x * kSimdgroups + simd_index;
   if (column >= p.value_dim) return;
   const uint head = group.y;
-  const uint key_head = p.tiled != 0 ? head % p.key_heads : head * p.key_heads / p.value_heads;
+  const uint key_head = key_head_of(head, p);
   const uint first = uint(offsets[group.z]);
   const uint end = uint(offsets[group.z + 1]);
   if (end - first >= p.chunked_rows) return;

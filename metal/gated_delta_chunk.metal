@@ -138,7 +138,7 @@ KERNEL(gated_delta_prepare, 128)
   const uint row = lane % DELTA_CHUNK;
   for (uint first = 2 * simd_index; first < heads; first += 8) {
     const uint own = first + lane / DELTA_CHUNK;
-    const uint head = key_head * heads + min(own, heads - 1);
+    const uint head = value_head_of(key_head, min(own, heads - 1), p);
     float kept = 1.0f;
     float written = 0.0f;
     if (row < count) {
@@ -179,7 +179,7 @@ KERNEL(gated_delta_chunk, 128)
   THREADGROUP_ARRAY(float, vectors, 2 * DELTA_CHUNK * CHUNK_PITCH);
   THREADGROUP_ARRAY(float, staged, CHUNK_FLOATS);
   const uint head = group.y;
-  const uint key_head = head * p.key_heads / p.value_heads;
+  const uint key_head = key_head_of(head, p);
   const uint row = fragment_row(lane);
   const uint column = group.x * 32 + simd_index * 8 + fragment_column(lane);
   uint count = rows_in_chunk(offsets, group.z, 0, p);

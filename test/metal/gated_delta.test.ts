@@ -33,7 +33,7 @@ describe('gated_delta', { skip }, () => {
     const given = randomInputs(spec, step.rows, SLOTS, nature, random);
     const [inputs, matrices] = [Float64Array.from(given.inputs), Float64Array.from(given.matrices)];
     const expected = gatedDelta(spec, step, slots, given, inputs, matrices);
-    const { keyHeads, valueHeads, keyDim, valueDim, taps } = spec;
+    const { keyHeads, valueHeads, keyDim, valueDim, taps, tiled = false } = spec;
     const got = await runner.run({
       op: 'gated_delta',
       ...merge(stepFields(step), {
@@ -43,6 +43,7 @@ describe('gated_delta', { skip }, () => {
           key_dim: keyDim,
           value_dim: valueDim,
           taps,
+          tiled: tiled ? 1 : 0,
           x_type: 0,
           x_stride: channelsOf(spec) + 2 * valueHeads,
           out_type: 0,
@@ -86,6 +87,14 @@ describe('gated_delta', { skip }, () => {
       keyDim: 32,
       valueDim: 8,
       taps: 4,
+    },
+    'tiled value heads': {
+      keyHeads: 3,
+      valueHeads: 6,
+      keyDim: 24,
+      valueDim: 16,
+      taps: 3,
+      tiled: true,
     },
     'more columns than a threadgroup': {
       keyHeads: 1,

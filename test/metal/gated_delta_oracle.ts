@@ -64,7 +64,7 @@ export function gatedDelta(
   inputs: Float64Array,
   matrices: Float64Array,
 ): Float64Array {
-  const { keyHeads, valueHeads, keyDim, valueDim, taps } = spec;
+  const { keyHeads, valueHeads, keyDim, valueDim, taps, tiled = false } = spec;
   const channels = channelsOf(spec);
   const stride = channels + 2 * valueHeads;
   const out = new Float64Array(step.rows * valueHeads * valueDim);
@@ -97,7 +97,7 @@ export function gatedDelta(
       return part.map((v) => (v * scale) / length);
     };
     for (let head = 0; head < valueHeads; head++) {
-      const keyHead = Math.floor((head * keyHeads) / valueHeads);
+      const keyHead = tiled ? head % keyHeads : Math.floor((head * keyHeads) / valueHeads);
       const q = unit(keyHead * keyDim, 1 / Math.sqrt(keyDim));
       const k = unit((keyHeads + keyHead) * keyDim, 1);
       const beta = sigmoid(own[channels + head] as number);

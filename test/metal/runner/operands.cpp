@@ -108,7 +108,8 @@ StateLayerOperand StateLayerOf(const Request& request) {
           .value_heads = request.Int("value_heads"),
           .key_dim = request.Int("key_dim"),
           .value_dim = request.Int("value_dim"),
-          .taps = request.Int("taps")};
+          .taps = request.Int("taps"),
+          .tiled = request.Int("tiled") != 0};
 }
 
 }  // namespace anllm::runner

@@ -20,7 +20,7 @@ metal::RopeOperand RopeOf(const Request& request);
 metal::PrepareOperand PrepareOf(const Request& request);
 metal::KvLayerOperand KvLayerOf(const Request& request);
 metal::StepOperand StepOf(const Request& request);
-/** Buffers inputs, matrices; numbers key_heads, value_heads, key_dim, value_dim, taps. */
+/** Buffers inputs, matrices; numbers key_heads, value_heads, key_dim, value_dim, taps, tiled. */
 metal::StateLayerOperand StateLayerOf(const Request& request);
 
 }  // namespace anllm::runner
