@@ -11,7 +11,7 @@ const ROOT = resolve(__dirname, '../..');
 /** The backend's description and whether it draws, or why there is none. */
 const SCRIPT = `
   const { loadMetalBackend } = require('./extension/engine/backend/native');
-  const { Engine } = require('./extension/engine/engine');
+  const { loadEngine } = require('./extension/engine/load_engine');
   const { GREEDY } = require('./extension/engine/generation/types');
   const { embeddedModel } = require('./extension/engine/loading/model_dir');
   async function main() {
@@ -23,7 +23,7 @@ const SCRIPT = `
       return;
     }
     const options = { backend: 'metal', precision: 'exact', threads: 0, contextLength: 64 };
-    const engine = await Engine.load({ modelDir: embeddedModel(), ...options });
+    const engine = await loadEngine({ modelDir: embeddedModel(), ...options });
     const ids = engine.tokenizer.encode('for (let i');
     const result = await engine.generate({ ids, maxTokens: 2, sampling: GREEDY, stop: [] });
     console.log(JSON.stringify({ description, ids: result.ids }));
