@@ -1,6 +1,7 @@
 import type { Backend, BackendName, CompileOptions, Executable } from './backend/backend';
 import { cacheFolder } from './backend/packed_cache';
 import { type Compilation, compileSelected } from './backend/select';
+import { TableFiles } from './backend/table_files';
 import { PagedCache } from './cache/paged';
 import { fuse } from './core/fuse';
 import { buildProgram } from './core/models/registry';
@@ -154,7 +155,7 @@ async function meanwhile<T>(
 }
 
 function readTexts(model: ModelSource, program: Program): Texts {
-  const tokenizer = model.tokenizer();
+  const tokenizer = model.tokenizer(new TableFiles(cacheFolder()));
   assertVocabularyFits(tokenizer, program.vocabSize);
   return { tokenizer, generationConfig: model.generationConfig(tokenizer) };
 }

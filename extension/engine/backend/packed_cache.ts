@@ -21,6 +21,8 @@ import { describeWeights } from './weight_identity';
 const VERSION = 2;
 const ENDING = '.weights';
 const NOTE = '.note';
+/** Of files of `TableFiles`. */
+export const TABLES = '.tables';
 const PIPELINES = 'pipelines';
 /** Smaller models are packed in less time than a file is worth. */
 const MIN_BYTES = 64 * 2 ** 20;
@@ -28,7 +30,7 @@ const MAX_BYTES = 24 * 2 ** 30;
 /** Packed weights are about as large as the stored ones, and a disk should not be filled by a cache. */
 const FREE_FACTOR = 2;
 const DRAFT_LIVES_MS = 24 * 60 * 60 * 1000;
-const NOTE_LIVES_MS = 90 * DRAFT_LIVES_MS;
+const SMALL_LIVES_MS = 90 * DRAFT_LIVES_MS;
 
 /** Paths; '' for what is not to be kept, or cannot be. */
 export interface PackedEntry {
@@ -49,6 +51,11 @@ export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
   return join(base, 'anllm');
 }
 
+/** Where packed weights and what belongs to them are, in the folder for what can be made again. */
+export function packedFolder(folder: string): string {
+  return join(folder, 'packed');
+}
+
 /**
  * Weights in the layout of the kernels, on disk: packing a large model takes as long as reading it, mapping what was packed
  * takes none. The addon reads and writes the files; this names them and keeps them within a size.
@@ -57,7 +64,7 @@ export class PackedCache {
   private readonly folder: string;
 
   constructor(private readonly options: PackedCacheOptions) {
-    this.folder = join(options.folder, 'packed');
+    this.folder = packedFolder(options.folder);
   }
 
   /**
@@ -143,7 +150,8 @@ export class PackedCache {
     let total = bytes + entries.reduce((sum, entry) => sum + entry.bytes, 0);
     for (const entry of entries) {
       const isWeights = entry.path.endsWith(ENDING);
-      const livesMs = entry.path.endsWith(NOTE) ? NOTE_LIVES_MS : DRAFT_LIVES_MS;
+      const isSmall = entry.path.endsWith(NOTE) || entry.path.endsWith(TABLES);
+      const livesMs = isSmall ? SMALL_LIVES_MS : DRAFT_LIVES_MS;
       const isOld = !isWeights && now - entry.time > livesMs;
       const isTooMuch = isWeights && total > (this.options.maxBytes ?? MAX_BYTES);
       if (entry.path === kept || !(isOld || isTooMuch)) continue;
@@ -162,7 +170,8 @@ export class PackedCache {
     return names.flatMap((name) => {
       const path = join(this.folder, name);
       const status = statSync(path, { throwIfNoEntry: false });
-      const isOurs = (name.includes(ENDING) || name.includes(NOTE)) && status?.isFile() === true;
+      const hasEnding = [ENDING, NOTE, TABLES].some((ending) => name.includes(ending));
+      const isOurs = hasEnding && status?.isFile() === true;
       return isOurs ? [{ path, bytes: status.size, time: status.mtimeMs }] : [];
     });
   }
@@ -173,7 +182,7 @@ function remove(file: string): void {
 }
 
 /** Marks a file as used; false when there is none. */
-function touch(file: string): boolean {
+export function touch(file: string): boolean {
   try {
     const now = new Date();
     utimesSync(file, now, now);

@@ -1,10 +1,7 @@
-import { createHash } from 'node:crypto';
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Program } from '../core/program';
+import { allowedRoot, ModelFile } from '../loading/model_file';
 import { type StoredTensor, tensorsOf, type Weight, type WeightStore } from '../loading/weights';
-
-/** Bytes at each end of a file that stand for all of it, beside its length and time. */
-const SAMPLE_BYTES = 64 * 1024;
 
 /** A program's weights, in its order. Throws bad_model when one is missing or has another shape. */
 export function weightsOf(program: Program, store: WeightStore): readonly Weight[] {
@@ -30,18 +27,11 @@ export function describeWeights(program: Program, weights: readonly Weight[]): u
   ]);
 }
 
-/** What a file holds, without reading all of it: a replaced one has another time, length or beginning. */
-function identityOf(file: string): string {
-  const { size, mtimeMs } = statSync(file);
-  const hash = createHash('sha256').update(`${size} ${mtimeMs} `);
-  const descriptor = openSync(file, 'r');
+function identityOf(path: string): string {
+  const file = ModelFile.open(path, allowedRoot(dirname(path)));
   try {
-    const sample = Buffer.alloc(SAMPLE_BYTES);
-    for (const at of [0, Math.max(0, size - SAMPLE_BYTES)]) {
-      hash.update(sample.subarray(0, readSync(descriptor, sample, 0, SAMPLE_BYTES, at)));
-    }
+    return file.identity();
   } finally {
-    closeSync(descriptor);
+    file.close();
   }
-  return hash.digest('hex');
 }

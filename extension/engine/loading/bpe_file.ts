@@ -103,7 +103,7 @@ class Reader {
       ends[count] = end;
       ids[count++] = id;
     });
-    this.tokens = new TokenTable(texts.slice(0, end), count, ends, ids);
+    this.tokens = TokenTable.build(texts.slice(0, end), count, ends, ids);
   }
 
   /** Merges are `"a b"` or `["a", "b"]`; they stand behind the vocabulary. */

@@ -25,11 +25,21 @@ export function readTextFile(path: string, root: string, maxBytes: number): stri
 
 /** The bytes of a file below `root`, at most `maxBytes`. */
 export function readFile(path: string, root: string, maxBytes: number): Uint8Array {
+  return withFile(path, root, maxBytes, (file) => file.read(0, file.size));
+}
+
+/** What `use` makes of a file below `root` of at most `maxBytes`. */
+export function withFile<T>(
+  path: string,
+  root: string,
+  maxBytes: number,
+  use: (file: ModelFile) => T,
+): T {
   const file = ModelFile.open(path, root);
   try {
     if (file.size > maxBytes)
       throw badModel(path, `got ${file.size} bytes, expected at most ${maxBytes}`);
-    return file.read(0, file.size);
+    return use(file);
   } finally {
     file.close();
   }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -12,6 +13,8 @@ import { badModel, messageOf } from './bad_model';
 
 /** readSync takes lengths below 2^31. */
 const MAX_READ = 1 << 30;
+/** Bytes at each end of a file that stand for all of it, beside its length and time. */
+const SAMPLE_BYTES = 64 * 1024;
 
 /** An open regular file below an allowed root. A model folder is data: nothing outside of it is ever read. */
 export class ModelFile {
@@ -19,6 +22,7 @@ export class ModelFile {
     /** Absolute path, as the caller knows it. */
     readonly path: string,
     readonly size: number,
+    private readonly modifiedMs: number,
     private readonly descriptor: number,
   ) {}
 
@@ -48,7 +52,7 @@ export class ModelFile {
       if (!stat.isFile() || !inside || target.ino !== stat.ino || target.dev !== stat.dev) {
         throw badModel(absolute, `not a regular file inside the allowed root ${root}`);
       }
-      return new ModelFile(absolute, stat.size, descriptor);
+      return new ModelFile(absolute, stat.size, stat.mtimeMs, descriptor);
     } catch (error) {
       closeSync(descriptor);
       throw error;
@@ -82,6 +86,15 @@ export class ModelFile {
       done += count;
     }
     return bytes;
+  }
+
+  /** What the file holds, without reading all of it: a replaced one has another time, length or beginning. */
+  identity(): string {
+    const { size, modifiedMs } = this;
+    const hash = createHash('sha256').update(`${size} ${modifiedMs} `);
+    const sample = Math.min(SAMPLE_BYTES, size);
+    hash.update(this.read(0, sample)).update(this.read(size - sample, sample));
+    return hash.digest('hex');
   }
 
   close(): void {

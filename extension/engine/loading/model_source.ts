@@ -1,6 +1,7 @@
 import type { ChatTemplate } from './chat_template';
 import type { ModelConfig } from './config';
 import type { GenerationConfig } from './generation_config';
+import type { KeptTables } from './kept_tables';
 import type { Manifest } from './manifest';
 import type { Pooling } from './pooling';
 import type { TensorStore } from './tensor_store';
@@ -12,7 +13,8 @@ export interface ModelSource {
   readonly path: string;
   readonly weights: TensorStore;
   config(): ModelConfig;
-  tokenizer(): Tokenizer;
+  /** `kept`: where what takes long to read is kept for the next time. */
+  tokenizer(kept?: KeptTables): Tokenizer;
   generationConfig(tokenizer: Tokenizer): GenerationConfig;
   manifest(): Manifest;
   /** How the model makes embeddings; null: its authors do not say. */

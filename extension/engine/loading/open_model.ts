@@ -24,7 +24,7 @@ function openFolder(path: string): ModelSource {
     path,
     weights,
     config: () => readModelConfig(path),
-    tokenizer: () => loadTokenizer(path),
+    tokenizer: (kept) => loadTokenizer(path, kept),
     generationConfig: (tokenizer) => readGenerationConfig(path, tokenizer),
     manifest: () => readManifest(path),
     pooling: () => readPooling(path),

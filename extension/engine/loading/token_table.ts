@@ -8,6 +8,15 @@ const ID_BITS = 22;
 const ID_MASK = (1 << ID_BITS) - 1;
 export const MAX_TABLE_ID = ID_MASK - 1;
 
+/** What a table consists of, to be kept and made a table again. */
+export interface TokenArrays {
+  readonly bytes: Uint8Array;
+  /** [length, 2]: where the bytes of a token begin and end; FREE where an id is not used. */
+  readonly spans: Int32Array;
+  /** An open-addressing hash of texts, small enough for a processor's cache. */
+  readonly slots: Int32Array;
+}
+
 /**
  * Tokens by text and by id. They stay UTF-8 in one buffer: a vocabulary of 150,000 makes no strings but those that are
  * asked for, and is looked up by bytes as they stand in the file.
@@ -15,34 +24,47 @@ export const MAX_TABLE_ID = ID_MASK - 1;
 export class TokenTable {
   /** One more than the highest id. */
   readonly length: number;
-  /** [length, 2]: where the bytes of a token begin and end; FREE where an id is not used. */
+  private readonly bytes: Uint8Array;
   private readonly spans: Int32Array;
-  /** An open-addressing hash of texts, small enough for a processor's cache. */
   private readonly slots: Int32Array;
   private readonly mask: number;
   private readonly scratch = new Uint8Array(MAX_BYTES);
+
+  private constructor({ bytes, spans, slots }: TokenArrays) {
+    this.bytes = bytes;
+    this.spans = spans;
+    this.slots = slots;
+    this.length = spans.length / 2;
+    this.mask = slots.length - 1;
+  }
 
   /**
    * Token i of `count` is bytes [ends[i - 1], ends[i]) with id ids[i], at most MAX_TABLE_ID. Throws RangeError when two
    * have one id or one text.
    */
-  constructor(
-    private readonly bytes: Uint8Array,
-    count: number,
-    ends: Int32Array,
-    ids: Int32Array,
-  ) {
-    this.length = ids.subarray(0, count).reduce((most, id) => Math.max(most, id + 1), 0);
-    this.spans = new Int32Array(2 * this.length).fill(FREE);
-    const slots = 1 << (32 - Math.clz32(1.5 * count + 1));
-    this.mask = slots - 1;
-    this.slots = new Int32Array(slots).fill(FREE);
+  static build(bytes: Uint8Array, count: number, ends: Int32Array, ids: Int32Array): TokenTable {
+    const length = ids.subarray(0, count).reduce((most, id) => Math.max(most, id + 1), 0);
+    const table = new TokenTable({
+      bytes,
+      spans: new Int32Array(2 * length).fill(FREE),
+      slots: new Int32Array(1 << (32 - Math.clz32(1.5 * count + 1))).fill(FREE),
+    });
     let start = 0;
     for (let i = 0; i < count; i++) {
       const end = ends[i] as number;
-      this.add(ids[i] as number, start, end);
+      table.add(ids[i] as number, start, end);
       start = end;
     }
+    return table;
+  }
+
+  /** The table that `arrays` gave them. */
+  static of(arrays: TokenArrays): TokenTable {
+    return new TokenTable(arrays);
+  }
+
+  arrays(): TokenArrays {
+    return { bytes: this.bytes, spans: this.spans, slots: this.slots };
   }
 
   /** The id of a text. */

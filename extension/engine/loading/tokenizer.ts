@@ -3,6 +3,7 @@ import { type AddedToken, AddedTokens, isControl } from './added_tokens';
 import { type Alphabet, byteLevelAlphabet, characterAlphabet, type TokenTexts } from './alphabet';
 import { badModel, quote } from './bad_model';
 import { bpeEncoder } from './bpe';
+import type { KeptTables } from './kept_tables';
 import { allowedRoot } from './model_file';
 import { textSplitter, type TextSplitter } from './text_splitter';
 import { readTokenizerConfig, type TokenizerConfig } from './tokenizer_config';
@@ -138,10 +139,10 @@ export class WordTokenizer implements Tokenizer {
   }
 }
 
-/** Loads the tokenizer of a model folder. Throws EngineError bad_model or unsupported. */
-export function loadTokenizer(folder: string): Tokenizer {
+/** Loads the tokenizer of a model folder; `kept` makes it fast from the second time on. Throws EngineError bad_model or unsupported. */
+export function loadTokenizer(folder: string, kept: KeptTables | null = null): Tokenizer {
   const root = allowedRoot(folder);
-  const json = readTokenizerJson(folder, root);
+  const json = readTokenizerJson(folder, root, kept);
   const config = readTokenizerConfig(folder, root);
   const { vocabulary, addedTokens, unknownId, tokens } = json;
   const splitter = textSplitter(json);

@@ -2,13 +2,16 @@ import { join } from 'node:path';
 import type { AddedToken } from './added_tokens';
 import type { TokenTexts, Vocabulary } from './alphabet';
 import { badModel, quote, unsupportedModel } from './bad_model';
-import { readBpeFile } from './bpe_file';
-import { isJsonObject, type JsonObject, kindOf, parseJsonObject, readFile } from './json_file';
+import { type BpeFile, readBpeFile } from './bpe_file';
+import { isJsonObject, type JsonObject, kindOf, parseJsonObject, withFile } from './json_file';
+import { keepBpe, type KeptTables, recallBpe, tablesName } from './kept_tables';
 import { MergeTable } from './merge_table';
 
 export const TOKENIZER_FILE = 'tokenizer.json';
 /** The largest vocabularies, of 262,144 tokens, take 33 MB. */
 const MAX_TOKENIZER_BYTES = 64 * 1024 * 1024;
+/** Two megabytes hold some 30,000 tokens, which are read in some 20 milliseconds. */
+const MIN_KEPT_BYTES = 2 * 1024 * 1024;
 const MAX_TOKENS = 1 << 20;
 /** Ids may have gaps, but a table of them must stay small. */
 const MAX_ID = 1 << 22;
@@ -49,13 +52,30 @@ export interface TokenizerJson {
 }
 
 /**
- * Reads and checks the tokenizer.json of a model folder. Throws EngineError bad_model, or unsupported for a model other
- * than BPE and Unigram.
+ * Reads and checks the tokenizer.json of a model folder, or takes its large parts from `kept`. Throws EngineError bad_model,
+ * or unsupported for a model other than BPE and Unigram.
  */
-export function readTokenizerJson(folder: string, root: string): TokenizerJson {
+export function readTokenizerJson(
+  folder: string,
+  root: string,
+  kept: KeptTables | null = null,
+): TokenizerJson {
   const file = join(folder, TOKENIZER_FILE);
-  const bytes = readFile(file, root, MAX_TOKENIZER_BYTES);
-  const bpe = readBpeFile(bytes, BPE_LIMITS);
+  return withFile(file, root, MAX_TOKENIZER_BYTES, (opened) => {
+    const isKept = kept !== null && opened.size >= MIN_KEPT_BYTES;
+    const name = isKept ? tablesName(opened.identity()) : '';
+    const recalled = isKept ? recallBpe(kept, name) : null;
+    if (recalled !== null) return assemble(file, recalled.rest, recalled);
+    const bytes = opened.read(0, opened.size);
+    const bpe = readBpeFile(bytes, BPE_LIMITS);
+    const json = assemble(file, bytes, bpe);
+    if (isKept && bpe !== null && json.tokens === bpe.tokens) keepBpe(kept, name, bpe);
+    return json;
+  });
+}
+
+/** `bytes`: the whole file, unless its large parts are in `bpe`. */
+function assemble(file: string, bytes: Uint8Array, bpe: BpeFile | null): TokenizerJson {
   const json = parseJsonObject(file, bpe?.rest ?? bytes);
   const model = section(file, json, 'model');
   if (model === null) throw badModel(file, 'model: missing');

@@ -1,4 +1,5 @@
 import type { Backend, CompileOptions } from '../../backend/backend';
+import { TableFiles } from '../../backend/table_files';
 import { PagedCache } from '../../cache/paged';
 import { fuse } from '../../core/fuse';
 import { buildProgram } from '../../core/models/registry';
@@ -25,7 +26,7 @@ export async function openDraftModel(options: DraftModelOptions): Promise<DraftM
   const { path, backend, compile, maxRows } = options;
   const model = openModel(path);
   try {
-    const tokenizer = model.tokenizer();
+    const tokenizer = model.tokenizer(compile.packed && new TableFiles(compile.packed.folder));
     assertSameTokens(path, options.tokenizer, tokenizer);
     const program = fuse(buildProgram(model.config(), model.weights));
     if ((program.stateLayers ?? []).length > 0) {
