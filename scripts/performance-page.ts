@@ -1,12 +1,14 @@
 /**
  * npm run docs:performance: writes docs/performance.md. What Apple silicon should do is predicted from the dispatches and bytes
  * of the encoder's own commands. `node --import tsx scripts/performance-page.ts --measure-cpu` also measures what the CPU of
- * this machine does, with the built command line, so nothing else may run; without it that part of the page stays.
+ * this machine does, `--measure-peer` what it does beside llama.cpp, with the built command line, so nothing else may run;
+ * without them these parts of the page stay.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join, resolve } from 'node:path';
+import { ensureSmolLm } from './lib/smollm.mjs';
 import {
   loadCounter,
   programOf,
@@ -20,6 +22,7 @@ import {
 const ROOT = resolve(__dirname, '..');
 const PAGE = join(ROOT, 'docs/performance.md');
 const CPU_TITLE = '## Measured on a CPU';
+const PEER_TITLE = '## Beside llama.cpp';
 
 const MODELS = {
   'Qwen3-0.6B': QWEN3_06B,
@@ -134,12 +137,11 @@ ${table(
 
 \`anllm bench --backend metal --model FOLDER\` measures it on a Mac; \`anllm doctor\` says whether the GPU computes right.
 
-${process.argv.includes('--measure-cpu') ? measuredCpu() : keptCpu()}`;
+${process.argv.includes('--measure-cpu') ? measuredCpu() : kept(CPU_TITLE)}
+${process.argv.includes('--measure-peer') ? await measuredPeer() : kept(PEER_TITLE)}`;
 }
 
 function measuredCpu(): string {
-  const [cpu] = cpus();
-  const name = `${cpu?.model.trim() ?? 'an unknown CPU'}, ${cpus().length} logical CPUs`;
   const header = [
     'precision',
     'prefill of 512, tokens/s',
@@ -150,17 +152,49 @@ function measuredCpu(): string {
   ];
   return `${CPU_TITLE}
 
-The built-in model (40M parameters, 4 bits) by \`anllm bench\` on ${name}:
+The built-in model (40M parameters, 4 bits) by \`anllm bench\` on ${thisCpu()}:
 
 ${table(header, [measured('fast'), measured('exact')])}
 `;
 }
 
-/** That part of the page as it is. */
-function keptCpu(): string {
+async function measuredPeer(): Promise<string> {
+  const { compare } = await import('./bench-peer.mjs');
+  const rounds = 5;
+  const { release, prefill, decode } = await compare(await ensureSmolLm(), {
+    threads: '2',
+    rounds,
+  });
+  const row = (name: string, { ours, theirs, ratio }: typeof prefill) => {
+    const range = `${ratio.low.toFixed(2)} to ${ratio.high.toFixed(2)}`;
+    const [a, b] = [ours.median.toFixed(0), theirs.median.toFixed(0)];
+    return [name, a, b, `${ratio.median.toFixed(2)} (${range})`];
+  };
+  return `${PEER_TITLE}
+
+SmolLM2-135M-Instruct, the same Q4_1 GGUF file, two threads, in turns on ${thisCpu()}: medians of ${rounds} rounds, and their least and
+greatest ratio (\`npm run bench:peer\`). llama.cpp ${release} as node-llama-cpp has it built for this CPU (AVX-512 with VNNI); both are asked
+from JavaScript.
+
+${table(
+  ['tokens/s', 'anllm', 'llama.cpp', 'times'],
+  [row('prefill of 512', prefill), row('decode behind 64', decode)],
+)}
+`;
+}
+
+const thisCpu = () => {
+  const [cpu] = cpus();
+  return `${cpu?.model.trim() ?? 'an unknown CPU'}, ${cpus().length} logical CPUs`;
+};
+
+/** A part of the page as it is. */
+function kept(title: string): string {
   const text = existsSync(PAGE) ? readFileSync(PAGE, 'utf8') : '';
-  const at = text.indexOf(CPU_TITLE);
-  return at < 0 ? '' : text.slice(at);
+  const at = text.indexOf(title);
+  if (at < 0) return '';
+  const end = text.indexOf('\n## ', at);
+  return end < 0 ? text.slice(at) : text.slice(at, end + 1);
 }
 
 void page().then((text) => {

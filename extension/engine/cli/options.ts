@@ -132,15 +132,16 @@ export function parseCommand(
 
 /** The help text of one command. */
 export function commandHelp(command: Command): string {
-  const rows = Object.keys(command.options).map((name) => {
-    const value = command.options[name]?.type === 'boolean' ? '' : ' VALUE';
-    return `  --${name}${value}`.padEnd(26) + (command.help[name] ?? '');
+  const rows = Object.entries(command.options).map(([name, { type }]) => {
+    const option = `  --${name}${type === 'boolean' ? '' : ' VALUE'}`;
+    return [option, command.help[name] ?? ''] as const;
   });
+  const width = Math.max(...rows.map(([option]) => option.length)) + 2;
   return [
     `anllm ${command.name} ${command.usage}`.trimEnd(),
     '',
     command.summary,
     '',
-    ...rows,
+    ...rows.map(([option, help]) => option.padEnd(width) + help),
   ].join('\n');
 }
