@@ -1,4 +1,4 @@
-import type { BackendName } from './backend/backend';
+import type { BackendName, OpenCalibration } from './backend/backend';
 import { EngineError } from './errors';
 import type { Grammar } from './generation/constrain/constraint';
 import type { Grammars } from './generation/constrain/grammars';
@@ -56,6 +56,8 @@ export interface EngineParts {
   readonly scheduler: Scheduler;
   /** What is freed at the end. */
   readonly models: readonly { dispose(): void }[];
+  /** Null where nothing is open. */
+  readonly openCalibration: OpenCalibration | null;
   readonly grammars: Grammars;
   readonly embeddings: { readonly norm: FinalNorm | null; readonly pooling: Pooling };
 }
@@ -110,6 +112,11 @@ export class Engine {
   checkGrammar(grammar: Grammar): void {
     // Some grammars turn out to have no text when the first token is looked for.
     this.parts.grammars.begin(grammar).mask(new Float32Array(this.tokenizer.vocabSize));
+  }
+
+  /** Finds out how far activations may be rounded, if that was left for later. Only before the first request. */
+  async calibrate(): Promise<void> {
+    await this.parts.openCalibration?.run();
   }
 
   /** Counts of the scheduler. */

@@ -25,6 +25,11 @@ export interface EngineOptions {
   /** Bits of keys and values; default 16. */
   readonly kvBits?: KvBits;
   readonly features?: EngineFeatures;
+  /**
+   * When it is found out how far activations of a model may be rounded that is loaded for the first time: it takes longer than
+   * reading it. 'when idle': for the next load, this one has 16 bits. Default 'at load'.
+   */
+  readonly calibration?: 'at load' | 'when idle';
 }
 
 /** Switches for finding out what is at fault; see extension/protocol/engine.ts. */

@@ -16,6 +16,7 @@ import type { SavedCache } from './generation/saved/saved_cache';
 import { Scheduler } from './generation/scheduler/scheduler';
 import type { DraftModel } from './generation/speculate/draft_model';
 import { openDraftModel } from './generation/speculate/open_draft_model';
+import { laterCalibration } from './later_calibration';
 import { findFim } from './loading/fim';
 import type { GenerationConfig } from './loading/generation_config';
 import type { ModelSource } from './loading/model_source';
@@ -76,7 +77,11 @@ async function compile(
     weights,
     (backend) => {
       events.onProgress?.(`loading weights for the ${backend.name} backend`);
-      return compileOptions(backend, options, sizes);
+      const { calibration = 'at load' } = options;
+      return {
+        ...compileOptions(backend, options, sizes),
+        calibration: calibration === 'at load' ? 'now' : 'later',
+      };
     },
   );
   const [compilation, texts] = await meanwhile(compiling, () => readTexts(model, program));
@@ -96,6 +101,12 @@ async function assemble(compiled: Compiled, started: number): Promise<Engine> {
   const cache = cacheOf(executable, sizes, backend.kvBlockSize);
   const saved = savedCacheOf(compiled, cache);
   const draftModel = await draftModelOf(compiled);
+  const calibration = laterCalibration(
+    model.path,
+    backend,
+    compileOptions(backend, compiled.options, sizes),
+    executable.openCalibration,
+  );
   const { eosIds } = generationConfig;
   const parts = {
     executable,
@@ -110,6 +121,7 @@ async function assemble(compiled: Compiled, started: number): Promise<Engine> {
     maxRows,
     maxLogitRows,
     ...(saved && { saved }),
+    ...(calibration && { idleWork: calibration }),
     ...(draftModel && { draftModel }),
     ...(compiled.events.onWarning && { warn: compiled.events.onWarning }),
   });
@@ -134,6 +146,7 @@ async function assemble(compiled: Compiled, started: number): Promise<Engine> {
     generationConfig,
     scheduler,
     models: draftModel === null ? [executable] : [executable, draftModel],
+    openCalibration: executable.openCalibration ?? null,
     grammars: new Grammars(parts),
     embeddings: { norm, pooling },
   });

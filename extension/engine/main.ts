@@ -14,6 +14,7 @@ runChild(async (settings, events) => {
     backend,
     threads,
     precision: 'fast',
+    calibration: 'when idle',
     features,
     sessionCache,
     kvBits,

@@ -34,7 +34,7 @@ const layers = [
   {
     // One loaded model with everything that runs it.
     name: 'engine',
-    files: /^extension\/engine\/(engine|engine_options|load_engine|verify)\.ts$/,
+    files: /^extension\/engine\/(engine|engine_options|later_calibration|load_engine|verify)\.ts$/,
     may: [...models, 'generation'],
   },
   {

@@ -139,6 +139,38 @@ describe('the packed-weights cache', () => {
     assert.equal(notes().length, 1);
   });
 
+  test('what is left for later has 16 bits, and is found out once', { skip }, async () => {
+    const { program, model } = setUp();
+    const compile = (calibration: 'now' | 'later', minBytes = 0) =>
+      backendUnderTest().compile(program, model.weights, {
+        precision: 'fast',
+        kvBlocks: 2,
+        maxTokens: 24,
+        maxLogitRows: 8,
+        threads: 2,
+        packed: { folder, minBytes },
+        calibration,
+      });
+    const first = await compile('later');
+    assert.deepEqual(first.activationBits, { attention: 16, others: 16 });
+    assert.deepEqual(notes(), []);
+    const small = await compile('later', 1 << 20);
+    assert.equal(small.openCalibration, undefined, 'a small model is not worth waiting');
+    rmSync(notes()[0] ?? '');
+    await first.openCalibration?.run();
+    const found = first.activationBits;
+    assert.equal(notes().length, 1);
+    first.dispose(); // the weights are written before it ends
+    assert.equal(first.openCalibration?.isPacked(), true);
+    rmSync(notes()[0] ?? '');
+    // Nobody came to it: the second load, which packs nothing, finds it out.
+    const second = await compile('later');
+    assert.deepEqual([second.activationBits, second.openCalibration], [found, undefined]);
+    assert.equal(notes().length, 1);
+    second.dispose();
+    small.dispose();
+  });
+
   test('of small models, what they need is remembered, and nothing else', { skip }, async () => {
     const model = setUp();
     await logits(model, 'fast', 1 << 20);

@@ -46,6 +46,21 @@ export interface CompileOptions {
   readonly kvBits?: KvBits;
   /** For precision 'fast'; default: as few as the model bears. */
   readonly activationBits?: ActivationBits;
+  /**
+   * When that is found out, if no earlier load has: 'later' leaves it open where the weights must be packed first, and
+   * activations have 16 bits. Default 'now'.
+   */
+  readonly calibration?: 'now' | 'later';
+  /** Ends finding it out; compiling rejects with code 'cancelled' then. */
+  readonly signal?: AbortSignal;
+}
+
+/** It is open how far activations may be rounded. */
+export interface OpenCalibration {
+  /** Finds it out, applies it and keeps it for later loads. Only before the first step of anybody else. */
+  run(): Promise<void>;
+  /** Whether another executable of this model could find it out without packing the weights. */
+  isPacked(): boolean;
 }
 
 /**
@@ -120,6 +135,8 @@ export interface Executable {
   readonly threads: number;
   /** Null where nothing is rounded. */
   readonly activationBits?: ActivationBits | null;
+  /** See CompileOptions.calibration. */
+  readonly openCalibration?: OpenCalibration;
   /** Logits, float32 [R, vocabSize], owned by the caller. Rejects with code 'cancelled' after `cancel`. */
   step(batch: StepBatch): Promise<Float32Array>;
   /**

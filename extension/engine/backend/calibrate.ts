@@ -1,9 +1,10 @@
 /**
  * How far activations may be rounded is a matter of the model: most do not mind 8 bits, in some an error of half a
- * percent grows from layer to layer. So a freshly compiled model runs a few tokens with 16 bits, and then takes the
- * cheapest setting whose logits agree.
+ * percent grows from layer to layer. So a model runs a few tokens with 16 bits, and then takes the cheapest setting whose
+ * logits agree. That takes longer than reading a large model: it may be left for later, and the model has 16 bits until then.
  */
 import type { Program } from '../core/program';
+import { EngineError } from '../errors';
 import type { ActivationBits, CompileOptions, Executable, StepBatch } from './backend';
 import { lowestCosine } from './cosine';
 
@@ -12,7 +13,7 @@ interface Adjustable extends Executable {
   setActivations(bits: ActivationBits): void;
 }
 
-const EXACT: ActivationBits = { attention: 16, others: 16 };
+export const EXACT: ActivationBits = { attention: 16, others: 16 };
 /** Queries and keys first: in all models seen to need more, they cause most of the error. */
 const CHEAPER: readonly ActivationBits[] = [
   { attention: 8, others: 8 },
@@ -44,12 +45,14 @@ export async function calibrated(
     probe(program, options, kvBlockSize, i * PROBE_TOKENS),
   );
   executable.setActivations(EXACT);
+  const step = (batch: StepBatch) =>
+    cancellable(executable, options.signal, () => executable.step(batch));
   const expected: Float32Array[] = [];
-  for (const batch of batches) expected.push(await executable.step(batch));
+  for (const batch of batches) expected.push(await step(batch));
   const agrees = async (bits: ActivationBits) => {
     executable.setActivations(bits);
     for (const [i, batch] of batches.entries()) {
-      const got = await executable.step(batch);
+      const got = await step(batch);
       if (!(lowestCosine(got, expected[i] ?? got, vocabSize) >= MIN_COSINE)) return false;
     }
     return true;
@@ -57,6 +60,22 @@ export async function calibrated(
   for (const bits of CHEAPER) if (await agrees(bits)) return bits;
   executable.setActivations(EXACT);
   return EXACT;
+}
+
+/** Runs `step`, which `signal` ends at the next instruction. */
+async function cancellable<T>(
+  executable: Executable,
+  signal: AbortSignal | undefined,
+  step: () => Promise<T>,
+): Promise<T> {
+  if (signal?.aborted === true) throw new EngineError('cancelled', 'the probe was cancelled');
+  const cancel = () => executable.cancel();
+  signal?.addEventListener('abort', cancel);
+  try {
+    return await step();
+  } finally {
+    signal?.removeEventListener('abort', cancel);
+  }
 }
 
 /** Tokens from all over the vocabulary, the same in every run, as one sequence. */

@@ -12,9 +12,10 @@ import type {
   Draw,
   Drawn,
   Executable,
+  OpenCalibration,
   StepBatch,
 } from './backend';
-import { calibrated, formatBits, parseBits } from './calibrate';
+import { calibrated, EXACT, formatBits, parseBits } from './calibrate';
 import { withBytes } from './carried_weights';
 import { PackedCache } from './packed_cache';
 import { weightsOf } from './weight_identity';
@@ -106,6 +107,8 @@ export function loadNativeBackend({ isa = process.env.ANLLM_ISA ?? '' } = {}): B
       const isKept = packed !== undefined && options.forceDequantized !== true;
       const cache = isKept ? new PackedCache(packed) : null;
       const entry = cache?.entryFor('cpu', program, weights, options.precision);
+      const isPacked = () => entry !== undefined && entry.file !== '' && existsSync(entry.file);
+      const packsFirst = entry !== undefined && entry.file !== '' && !isPacked();
       const handle = await compiled(addon, program, weights, store, {
         ...options,
         isa,
@@ -117,10 +120,20 @@ export function loadNativeBackend({ isa = process.env.ANLLM_ISA ?? '' } = {}): B
       if (!roundsActivations || options.forceDequantized === true) return executable;
       const known = entry && parseBits(cache?.recall(entry) ?? '');
       const bits = options.activationBits ?? known ?? null;
-      if (bits === null) {
+      const calibrate = async () => {
         const chosen = await calibrated(executable, program, options, kvBlockSize);
         if (entry !== undefined) cache?.remember(entry, formatBits(chosen));
-      } else executable.setActivations(bits);
+      };
+      if (bits !== null) executable.setActivations(bits);
+      else if (options.calibration === 'later' && packsFirst) {
+        executable.setActivations(EXACT);
+        executable.openCalibration = { run: calibrate, isPacked };
+      } else {
+        await calibrate().catch((error: unknown) => {
+          executable.dispose();
+          throw error;
+        });
+      }
       return executable;
     },
   };
@@ -201,6 +214,7 @@ class NativeExecutable implements Executable {
   readonly bytesPerToken: number;
   readonly blockStore: BlockStore;
   activationBits: ActivationBits | null = null;
+  openCalibration?: OpenCalibration;
 
   constructor(
     private readonly addon: Addon,

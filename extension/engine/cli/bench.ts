@@ -42,18 +42,30 @@ export const bench: Command = {
     }
     const runs = values.integer('runs', 5, { min: 1, max: 1000 });
     const streams = values.integer('streams', 8, { min: 1, max: 64 });
-    return withEngine(values, async (engine) => {
-      const report = await measure(engine, runs, streams);
-      if (values.flag('json')) printJson(report);
-      else process.stdout.write(table(report));
-      return EXIT.ok;
-    });
+    return withEngine(
+      values,
+      async (engine) => {
+        const started = performance.now();
+        await engine.calibrate();
+        const calibrationMs = performance.now() - started;
+        const report = await measure(engine, runs, streams, calibrationMs);
+        if (values.flag('json')) printJson(report);
+        else process.stdout.write(table(report));
+        return EXIT.ok;
+      },
+      'when idle',
+    );
   },
 };
 
 type Report = Record<string, string | number | null>;
 
-async function measure(engine: Engine, runs: number, streams: number): Promise<Report> {
+async function measure(
+  engine: Engine,
+  runs: number,
+  streams: number,
+  calibrationMs: number,
+): Promise<Report> {
   const { info } = engine;
   const prefill = new Map<number, number[]>(PROMPTS.map((n) => [n, []]));
   const decode: number[] = [];
@@ -81,6 +93,7 @@ async function measure(engine: Engine, runs: number, streams: number): Promise<R
     backend_description: info.backendDescription,
     threads: info.threads,
     load_ms: round(info.loadMs),
+    calibration_ms: round(calibrationMs),
     prefill_tok_s: round(median(prefill.get(512) ?? [])),
     prefill_64_tok_s: round(median(prefill.get(64) ?? [])),
     decode_tok_s: round(decodeTokS),

@@ -34,20 +34,24 @@ export const complete: Command = {
     const multiline = values.oneOf('multiline', MULTILINE_MODES, 'auto');
     const maxTokens = values.integer('max-tokens', 256, { min: 1, max: 2048 });
     const request = requestAt(file, text, offset, { multiline, maxTokens });
-    return withEngine(values, async (engine) => {
-      const result = await completeAt(engine, request, { signal: interruptSignal() });
-      if (values.flag('json')) printJson(result);
-      else {
-        process.stdout.write(`${result.text}\n`);
-        const { totalMs, prefillMs, decodeMs } = result.timings;
-        const why = result.reason === null ? '' : `nothing to show: ${result.reason}; `;
-        process.stderr.write(
-          `${why}${ms(totalMs)} (prompt ${result.promptTokens} tokens ${ms(prefillMs)}, ` +
-            `answer ${result.generatedTokens} tokens ${ms(decodeMs)}; model load ${ms(engine.info.loadMs)})\n`,
-        );
-      }
-      return EXIT.ok;
-    });
+    return withEngine(
+      values,
+      async (engine) => {
+        const result = await completeAt(engine, request, { signal: interruptSignal() });
+        if (values.flag('json')) printJson(result);
+        else {
+          process.stdout.write(`${result.text}\n`);
+          const { totalMs, prefillMs, decodeMs } = result.timings;
+          const why = result.reason === null ? '' : `nothing to show: ${result.reason}; `;
+          process.stderr.write(
+            `${why}${ms(totalMs)} (prompt ${result.promptTokens} tokens ${ms(prefillMs)}, ` +
+              `answer ${result.generatedTokens} tokens ${ms(decodeMs)}; model load ${ms(engine.info.loadMs)})\n`,
+          );
+        }
+        return EXIT.ok;
+      },
+      'when idle',
+    );
   },
 };
 

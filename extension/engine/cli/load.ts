@@ -67,12 +67,14 @@ export async function loadWithWarnings(options: EngineOptions): Promise<Engine> 
   return engine;
 }
 
-/** Loads the engine that the options name, runs `use`, and disposes of it. Progress goes to stderr. */
+/** Loads the engine that the options name, runs `use`, and disposes of it. Progress goes to stderr. `calibration`: see EngineOptions. */
 export async function withEngine<T>(
   values: OptionReader,
   use: (engine: Engine) => Promise<T>,
+  calibration?: EngineOptions['calibration'],
 ): Promise<T> {
-  const engine = await loadWithWarnings(engineOptions(values));
+  const options = engineOptions(values);
+  const engine = await loadWithWarnings({ ...options, ...(calibration && { calibration }) });
   try {
     return await use(engine);
   } finally {

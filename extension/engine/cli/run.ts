@@ -29,26 +29,30 @@ export const run: Command = {
     const text = await promptText(positionals);
     const json = values.flag('json');
     const grammar = grammarOption(values);
-    return withEngine(values, async (engine) => {
-      const ids = promptIds(engine, text, values.string('system'), values.flag('raw'));
-      const maxTokens = values.integer('max-tokens', 512, { min: 1, max: 2 ** 20 });
-      const result = await engine.generate({
-        ids,
-        maxTokens,
-        sampling: samplingParams(values, engine.generationConfig),
-        stop: values.strings('stop'),
-        signal: interruptSignal(),
-        priority: 'chat',
-        ...(grammar === undefined ? {} : { grammar }),
-        onText: (delta) => {
-          if (!json) process.stdout.write(delta);
-          return true;
-        },
-      });
-      if (json) printJson({ ...result, model: engine.info.title, backend: engine.info.backend });
-      else process.stdout.write('\n');
-      return result.finishReason === 'cancelled' ? EXIT.interrupted : EXIT.ok;
-    });
+    return withEngine(
+      values,
+      async (engine) => {
+        const ids = promptIds(engine, text, values.string('system'), values.flag('raw'));
+        const maxTokens = values.integer('max-tokens', 512, { min: 1, max: 2 ** 20 });
+        const result = await engine.generate({
+          ids,
+          maxTokens,
+          sampling: samplingParams(values, engine.generationConfig),
+          stop: values.strings('stop'),
+          signal: interruptSignal(),
+          priority: 'chat',
+          ...(grammar === undefined ? {} : { grammar }),
+          onText: (delta) => {
+            if (!json) process.stdout.write(delta);
+            return true;
+          },
+        });
+        if (json) printJson({ ...result, model: engine.info.title, backend: engine.info.backend });
+        else process.stdout.write('\n');
+        return result.finishReason === 'cancelled' ? EXIT.interrupted : EXIT.ok;
+      },
+      'when idle',
+    );
   },
 };
 

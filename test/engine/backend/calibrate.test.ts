@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type {
   ActivationBits,
   CompileOptions,
@@ -74,6 +75,26 @@ test('the probe fits into what was asked for, and experts get more of it', async
   const routed = new Turning([0, 0]);
   await calibrated(routed, program('moe_route'), OPTIONS, 16);
   assert.equal(routed.batches.length, 4 * small.batches.length);
+});
+
+test('an abort ends the probe', async () => {
+  const controller = new AbortController();
+  class Slow extends Turning {
+    override step(batch: StepBatch): Promise<Float32Array> {
+      const result = super.step(batch);
+      return this.batches.length < 2 ? result : new Promise(() => controller.abort());
+    }
+    override cancel(): void {
+      this.isCancelled = true;
+    }
+    isCancelled = false;
+  }
+  const slow = new Slow([0, 0]);
+  const options = { ...OPTIONS, signal: controller.signal };
+  void calibrated(slow, program('linear'), options, 16);
+  while (!slow.isCancelled) await nextTurn();
+  const calibrating = calibrated(new Turning([0, 0]), program('linear'), options, 16);
+  await assert.rejects(calibrating, { code: 'cancelled' });
 });
 
 test('a remembered choice is used only if it is one', () => {

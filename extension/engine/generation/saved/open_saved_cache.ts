@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import type { BackendName, Executable, Precision } from '../../backend/backend';
 import { cacheFolder } from '../../backend/packed_cache';
 import { describeWeights, weightsOf } from '../../backend/weight_identity';
@@ -33,15 +33,23 @@ export function openSavedCache(
   const store = computation.executable.blockStore;
   if (megabytes === 0 || cache.isRecurrent || store === undefined) return null;
   const folder = new SegmentFolder({ folder: cacheFolder(), maxBytes: megabytes * 2 ** 20 });
-  return new SavedCache({ store, cache, folder, fingerprint: fingerprintOf(computation) });
+  const { executable } = computation;
+  const facts = factsOf(computation);
+  return new SavedCache({
+    store,
+    cache,
+    folder,
+    // When it is first needed: how far activations are rounded may be found out after the load.
+    get fingerprint() {
+      const bits = executable.activationBits ?? null;
+      return facts.copy().update(JSON.stringify(bits)).digest('hex');
+    },
+  });
 }
 
-function fingerprintOf(computation: Computation): string {
-  const { program, weights, backend, backendDescription, precision, executable } = computation;
+function factsOf(computation: Computation): Hash {
+  const { program, weights, backend, backendDescription, precision } = computation;
   const described = describeWeights(program, weightsOf(program, weights));
-  const bits = executable.activationBits ?? null;
-  const facts = [VERSION, backend, backendDescription, precision, bits, computation.switches];
-  return createHash('sha256')
-    .update(JSON.stringify([...facts, program, described]))
-    .digest('hex');
+  const facts = [VERSION, backend, backendDescription, precision, computation.switches];
+  return createHash('sha256').update(JSON.stringify([...facts, program, described]));
 }

@@ -3,6 +3,7 @@ import type { PagedCache } from '../../cache/paged';
 import type { Segment } from '../../cache/saved/segment_file';
 import type { SegmentFolder } from '../../cache/saved/segment_folder';
 import { SEGMENT_TOKENS, segmentKeys } from '../../cache/saved/segment_keys';
+import type { IdleWork } from '../idle_work';
 import { RecentTexts } from './recent_texts';
 
 /** Shorter texts are computed again in little time. */
@@ -30,7 +31,7 @@ export type BetweenSteps = <T>(task: () => T) => Promise<T>;
  * The prefix tree beyond the life of a process: when nothing runs, what long texts have computed is written to disk in
  * segments, and a prompt that begins with one takes it from there. Each segment is written once, whoever shares it.
  */
-export class SavedCache {
+export class SavedCache implements IdleWork {
   private readonly recent = new RecentTexts();
   private timer: NodeJS.Timeout | undefined;
   private saving: Promise<void> | null = null;
@@ -74,13 +75,11 @@ export class SavedCache {
     await this.saving;
   }
 
-  /** Steps follow. */
   wake(): void {
     this.isBusy = true;
     clearTimeout(this.timer);
   }
 
-  /** No step follows for now. */
   rest(): void {
     this.isBusy = false;
     clearTimeout(this.timer);

@@ -4,6 +4,7 @@ import type { PagedCache } from '../../cache/paged';
 import { EngineError } from '../../errors';
 import type { Tokenizer } from '../../loading/tokenizer';
 import { AnswerFactory } from '../answer';
+import type { IdleWork } from '../idle_work';
 import type { SavedCache } from '../saved/saved_cache';
 import type { DraftModel } from '../speculate/draft_model';
 import type { GenerateRequest, GenerateResult } from '../types';
@@ -33,6 +34,8 @@ export interface SchedulerParts {
   readonly maxLogitRows?: number;
   /** Where conversations are kept beyond the life of the process; default: nowhere. */
   readonly saved?: SavedCache;
+  /** Done while nothing runs, beside keeping conversations. */
+  readonly idleWork?: IdleWork;
   /** Guesses tokens ahead; not for recurrent models. */
   readonly draftModel?: DraftModel;
   /** Told what is given up. */
@@ -53,6 +56,7 @@ const TURN_MS = 5;
 export class Scheduler {
   private readonly roster: Roster;
   private readonly answers: AnswerFactory;
+  private readonly idleWorks: readonly IdleWork[];
   private readonly runner: StepRunner;
   private readonly counters = newCounters();
   private readonly now: () => number;
@@ -78,6 +82,8 @@ export class Scheduler {
     }
     this.roster = new Roster(cache, maxRows);
     this.draftModel = parts.draftModel ?? null;
+    this.idleWorks = [parts.saved, parts.idleWork].filter((work) => work !== undefined);
+    parts.idleWork?.rest();
     this.answers = new AnswerFactory({ ...parts, contextLength: cache.contextLength });
     this.now = parts.now ?? (() => performance.now());
     this.runner = new StepRunner(parts.executable, cache, parts.vocabSize, this.now);
@@ -122,7 +128,7 @@ export class Scheduler {
     const { waiting, running } = this.roster;
     for (const sequence of [...waiting, ...running]) this.cancel(sequence, reason);
     await this.loop;
-    await this.parts.saved?.close();
+    await Promise.all(this.idleWorks.map((work) => work.close()));
   }
 
   /** Counts for /metrics: totals since the start, and the present state. */
@@ -193,7 +199,7 @@ export class Scheduler {
     this.roster.waiting.add(sequence);
     this.counters.requests++;
     if (this.runner.remainingMs > SLICE_MS) this.interruptFor(rank);
-    this.parts.saved?.wake();
+    for (const work of this.idleWorks) work.wake();
     this.loop ??= this.run();
   }
 
@@ -243,7 +249,7 @@ export class Scheduler {
     } finally {
       this.loop = null;
       this.runErrands();
-      this.parts.saved?.rest();
+      for (const work of this.idleWorks) work.rest();
     }
   }
 
