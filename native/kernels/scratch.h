@@ -66,6 +66,13 @@ ANLLM_INLINE int64_t ChannelsOf(const StateLayer& state) {
   return 2 * state.key_heads * state.key_dim + state.value_heads * state.value_dim;
 }
 
+/** Most taps of a Gated DeltaNet's convolution. */
+constexpr int64_t kMaxTaps = 16;
+/** Of a row of a Gated DeltaNet: its convolved channels, and two gates a value head. */
+ANLLM_INLINE int64_t GatedDeltaRowBytes(const StateLayer& state) {
+  return (ChannelsOf(state) + 2 * state.value_heads) * 4;
+}
+
 /** Keys whose scores are held at a time; partial results of attention begin at multiples of it. */
 constexpr int64_t kKeyChunk = 128;
 /** Query rows (tokens times query heads of one key/value head) that share a pass over the keys. */

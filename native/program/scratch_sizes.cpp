@@ -59,7 +59,9 @@ struct SharedBytes {
     return PreparedBytes(op.input, MaxRows(op.rows, limits), op.gate.cols, op.planes, {&op.gate, &op.up});
   }
   int64_t operator()(const AttentionOp&) const { return kMaxPartialBytes; }
-  int64_t operator()(const GatedDeltaOp& op) const { return limits.max_tokens * ChannelsOf(op.state) * 4; }
+  int64_t operator()(const GatedDeltaOp& op) const {
+    return limits.max_tokens * GatedDeltaRowBytes(op.state);
+  }
   int64_t operator()(const MoeRouteOp& op) const {
     return PreparedBytes(op.input, limits.max_tokens, op.router.cols, 0, {}) +
            Align64(limits.max_tokens * (op.routing.experts + 1) * 4);

@@ -1,6 +1,7 @@
 #include "validate.h"
 
 #include "../error.h"
+#include "../kernels/scratch.h"
 #include "operands.h"
 
 namespace anllm::program {
@@ -24,9 +25,10 @@ class Validator {
       AtMost("[program] columns of values", kv.kv_heads * kv.value_dim, kMaxCols);
     }
     for (const StateLayerSpec& state : program_.state_layers) {
-      for (int64_t size : {state.key_heads * state.key_dim, state.value_heads * state.value_dim, state.taps})
+      for (int64_t size : {state.key_heads * state.key_dim, state.value_heads * state.value_dim})
         AtMost("[program] columns of a state", size, kMaxCols);
       AtMost("[program] inputs of a state", state.taps * state.Channels(), kMaxCols);
+      AtMost("[program] taps", state.taps, kMaxTaps);
       if (state.taps < 2) Fail("[program] taps: got 1, expected at least 2");
       Multiple("[program] valueHeads", state.value_heads, state.key_heads);
     }

@@ -9,6 +9,7 @@ constexpr int kTileRows = 8;
 constexpr int kScoreRows = 8;
 constexpr int kMixRows = 4;
 constexpr int kMixVectors = 4;
+constexpr int kStateVectors = 4;
 
 struct F32 {
   __m512 v;

@@ -10,6 +10,7 @@ constexpr int kTileRows = 4;
 constexpr int kScoreRows = 2;
 constexpr int kMixRows = 4;
 constexpr int kMixVectors = 1;
+constexpr int kStateVectors = 2;
 
 struct F32 {
   float32x4_t q[4];

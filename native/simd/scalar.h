@@ -12,6 +12,7 @@ constexpr int kTileRows = 2;
 constexpr int kScoreRows = 2;
 constexpr int kMixRows = 2;
 constexpr int kMixVectors = 1;
+constexpr int kStateVectors = 2;
 
 typedef float FloatLanes __attribute__((vector_size(64)));
 typedef int32_t IntLanes __attribute__((vector_size(64)));

@@ -11,7 +11,8 @@
  * all rows (BroadcastQuad). LoadNibbleQuads and LoadByteQuads read two neighbouring quads of weights,
  * NibbleDot and ByteDot sum their products: Add, Flush at least every 32 columns, Total kTileRows  activation
  * rows that a matrix tile holds in registers; kScoreRows: query rows of a tile of attention scores; kMixRows,
- * kMixVectors: query rows and vectors of values in a tile of attention outputs
+ * kMixVectors: query rows and vectors of values in a tile of attention outputs; kStateVectors: vectors of
+ * a recurrent state that are updated together
  */
 #pragma once
 

@@ -119,6 +119,30 @@ function mixture(test: TestProgram): Program {
   return test.finish(test.linear(out, vocab, coding));
 }
 
+/** A Gated DeltaNet, whose state goes from step to step. */
+function recurrence(test: TestProgram): Program {
+  const spec = { keyHeads: 2, valueHeads: 4, keyDim: 40, valueDim: vocab / 4, taps: 4 };
+  const channels = 2 * spec.keyHeads * spec.keyDim + vocab;
+  const out = test.value(vocab);
+  test.push({
+    op: 'gated_delta',
+    x: test.embed(vocab, channels + 2 * spec.valueHeads),
+    layer: test.stateLayer(spec),
+    conv: test.vector(channels * spec.taps),
+    decay: test.vector(spec.valueHeads),
+    timeBias: test.vector(spec.valueHeads),
+    out,
+  });
+  return test.finish(out);
+}
+
+/** What each one tests, and whether its steps can begin anywhere in a sequence. */
+const WHAT = new Map([
+  [decoderLayer, { name: 'a decoder layer', isRecurrent: false }],
+  [mixture, { name: 'experts', isRecurrent: false }],
+  [recurrence, { name: 'a recurrent state', isRecurrent: true }],
+]);
+
 describe('a row alone equals the row in a batch, bit for bit', () => {
   const builds = nativeInstructionSets().flatMap(
     (isa) =>
@@ -126,10 +150,12 @@ describe('a row alone equals the row in a batch, bit for bit', () => {
         { isa, build: decoderLayer, kvBits: 16 },
         { isa, build: decoderLayer, kvBits: 8 },
         { isa, build: mixture, kvBits: 16 },
+        { isa, build: recurrence, kvBits: 16 },
       ] as const,
   );
   for (const { isa, build, kvBits } of builds) {
-    const what = build === mixture ? 'experts' : `a decoder layer, ${kvBits} bits`;
+    const { name, isRecurrent } = WHAT.get(build) ?? assert.fail();
+    const what = kvBits === 16 ? name : `${name}, ${kvBits} bits`;
     for (const precision of ['exact', 'fast'] as const) {
       test(`${what}, ${isa}, ${precision}`, async () => {
         const test = new TestProgram();
@@ -162,9 +188,9 @@ describe('a row alone equals the row in a batch, bit for bit', () => {
             [225, 300],
           ] as const) {
             const parts = [
-              { tokens: randomTokens(5, vocab, end), start },
+              { tokens: randomTokens(5, vocab, end), start: isRecurrent ? 0 : start },
               { tokens: prompt.slice(start, end), start },
-              { tokens: randomTokens(11, vocab, end + 1), start: 7 },
+              { tokens: randomTokens(11, vocab, end + 1), start: isRecurrent ? 0 : 7 },
             ];
             const got = await runner.step(parts);
             for (let row = start; row < end; row++) {

@@ -31,7 +31,10 @@ double TestGatedDelta(Bench& bench, uint32_t rows) {
   std::vector<float> expected(size_t{rows} * kHeads * kValueDim);
   std::vector<float> inputs(size_t{kTaps} * channels);
   std::vector<float> matrices(size_t{kHeads} * kKeyDim * kValueDim);
-  const AlignedBuffer memory(size_t{rows} * channels * sizeof(float), "the self-test");
+  const AlignedBuffer memory(
+      rows * static_cast<size_t>(GatedDeltaRowBytes(
+                 {.key_heads = 1, .value_heads = kHeads, .key_dim = kKeyDim, .value_dim = kValueDim})),
+      "the self-test");
   ThreadPool pool(1);
   SelectKernels("")->gated_delta({.x = x.data(),
                                   .stride = channels + 2 * kHeads,
