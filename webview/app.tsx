@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useReducer, useRef } from 'preact/hooks';
 import type { ToView } from '../extension/protocol/chat_view';
 import { Composer } from './composer';
 import { useDrop } from './drop';
+import { useFocusHome } from './focus';
 import { HistoryView } from './history_view';
 import { post } from './host';
 import { RenderingContext, useRendering } from './rendering';
@@ -21,6 +22,7 @@ export function App() {
   const dropping = useDrop();
   const title = state.title === '' ? l10n.t('Chat') : state.title;
   const rendering = useRendering();
+  useFocusHome();
 
   useEffect(() => {
     const listener = ({ data }: MessageEvent<ToView>): void => dispatch(data);

@@ -57,7 +57,7 @@ function Entry({ entry: { id, title, updatedAt }, close }: EntryProps) {
   const [renaming, setRenaming] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   const entry = useRef<HTMLButtonElement>(null);
-  /** A key ended the renaming: the focus would be nowhere. After a click it is where that was. */
+  /** A key ended the renaming: the entry takes the focus. After a click it is where that was. */
   const keepsFocus = useRef(false);
   useEffect(() => {
     input.current?.focus();
@@ -65,9 +65,17 @@ function Entry({ entry: { id, title, updatedAt }, close }: EntryProps) {
     if (keepsFocus.current) entry.current?.focus();
     keepsFocus.current = false;
   }, [renaming]);
-  const rename = (value: string): void => {
+  /** An input that goes while it has the focus loses it too: only the first end counts. */
+  const isOpen = useRef(false);
+  const end = (value: string): void => {
+    if (!isOpen.current) return;
+    isOpen.current = false;
     setRenaming(false);
     if (value.trim() !== '' && value !== title) post({ kind: 'rename', id, title: value });
+  };
+  const begin = (): void => {
+    isOpen.current = true;
+    setRenaming(true);
   };
   const open = (): void => {
     post({ kind: 'open', id });
@@ -80,13 +88,13 @@ function Entry({ entry: { id, title, updatedAt }, close }: EntryProps) {
           aria-label={l10n.t('Title')}
           defaultValue={title}
           ref={input}
-          onBlur={(event) => rename(event.currentTarget.value)}
+          onBlur={(event) => end(event.currentTarget.value)}
           onKeyDown={(event) => {
             keepsFocus.current = event.key === 'Enter' || event.key === 'Escape';
-            if (event.key === 'Enter') rename(event.currentTarget.value);
+            if (event.key === 'Enter') end(event.currentTarget.value);
             if (event.key !== 'Escape') return;
             event.stopPropagation();
-            setRenaming(false);
+            end(title);
           }}
         />
       </li>
@@ -98,11 +106,7 @@ function Entry({ entry: { id, title, updatedAt }, close }: EntryProps) {
         <span class="title">{title}</span>
         <span class="when">{ago(updatedAt, Date.now())}</span>
       </button>
-      <IconButton
-        icon="edit"
-        label={l10n.t('Rename {title}', { title })}
-        onClick={() => setRenaming(true)}
-      />
+      <IconButton icon="edit" label={l10n.t('Rename {title}', { title })} onClick={begin} />
       <IconButton
         icon="export"
         label={l10n.t('Export {title} as Markdown', { title })}

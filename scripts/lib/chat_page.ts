@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { chromium, type Page } from 'playwright-core';
 import { chatPage, type Translation } from '../../extension/host/chat/html';
-import type { ToView } from '../../extension/protocol/chat_view';
+import type { FromView, ToView } from '../../extension/protocol/chat_view';
 import { findChromium } from '../vscode-lab/chromium.mjs';
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -14,10 +14,13 @@ const TYPES: Readonly<Record<string, string>> = {
   ttf: 'font/ttf',
 };
 
-/** The API of a webview, and the helper that the transpiler of scripts and tests puts around named functions. */
+/** The API of a webview, which keeps what was sent to the host, and the helper that the transpiler of scripts and tests puts around named functions. */
 const STUBS = `
   globalThis.__name = (value) => value;
-  globalThis.acquireVsCodeApi = () => ({ postMessage() {}, getState() {}, setState() {} });`;
+  globalThis.posted = [];
+  globalThis.acquireVsCodeApi = () => ({
+    postMessage: (message) => posted.push(message), getState() {}, setState() {},
+  });`;
 
 export interface ChatPages {
   newPage(): Promise<Page>;
@@ -52,6 +55,9 @@ export async function serveChatPages(
 
 export const send = (page: Page, message: ToView): Promise<void> =>
   page.evaluate((data) => window.postMessage(data, '*'), message as unknown);
+
+/** What the page sent to the host, in order. */
+export const sent = (page: Page): Promise<FromView[]> => page.evaluate<FromView[]>('posted');
 
 function startServer(
   bundles: string,

@@ -1,0 +1,140 @@
+/** What keys do in the page of the chat, in a browser: where the focus is afterwards, and what the host is told. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { buildBundles } from '../../scripts/build/bundles.mjs';
+import { send, sent, serveChatPages, type ChatPages } from '../../scripts/lib/chat_page';
+import type { AssistantTurn, Turn } from '../../extension/protocol/conversation';
+
+const QUESTION: Turn = { role: 'user', id: 'q', text: 'Why?', attachments: [] };
+const answer = (state: AssistantTurn['state']): AssistantTurn => ({
+  role: 'assistant',
+  id: 'a',
+  text: 'Because.',
+  reasoning: '',
+  reasoningMs: null,
+  state,
+  problem: '',
+  model: 'Model',
+  stats: null,
+});
+
+const folder = mkdtempSync(path.join(tmpdir(), 'anllm-page-'));
+let pages: ChatPages;
+let page: Page;
+before(async () => {
+  await buildBundles({ folder });
+  pages = await serveChatPages(folder);
+});
+after(async () => {
+  await pages.close();
+  rmSync(folder, { recursive: true });
+});
+beforeEach(async () => {
+  page = await pages.newPage();
+  page.setDefaultTimeout(5000);
+});
+
+async function show(...turns: readonly Turn[]): Promise<void> {
+  const model = { state: 'ready', title: 'Model', detail: '', contextLength: 4096 } as const;
+  await send(page, { kind: 'model', model });
+  const conversation = { id: 'c', title: 'Title', createdAt: 0, updatedAt: 0, turns };
+  await send(page, { kind: 'conversation', conversation });
+}
+
+const focused = (name: string) =>
+  page.locator(`:focus:is([aria-label="${name}"], [placeholder="${name}"])`).waitFor();
+
+describe('a control that goes while it has the focus leaves it to the input', () => {
+  it('Try again, once the answer is being written', async () => {
+    await show(QUESTION, answer('done'));
+    await page.getByRole('button', { name: 'Try again' }).focus();
+    await page.keyboard.press('Enter');
+    assert.deepEqual((await sent(page)).at(-1), { kind: 'retry', turn: 'a' });
+    await show(QUESTION, answer('waiting'));
+    await focused('Message');
+    await page.keyboard.press('Escape');
+    assert.deepEqual((await sent(page)).at(-1), { kind: 'stop' });
+  });
+
+  it('a question that was asked in other words, and one that was not', async () => {
+    for (const key of ['Enter', 'Escape']) {
+      await show(QUESTION, answer('done'));
+      await page.getByRole('button', { name: 'Edit and ask again' }).focus();
+      await page.keyboard.press('Enter');
+      await focused('Your question');
+      await page.keyboard.press(key);
+      await focused('Message');
+    }
+  });
+
+  it('an attachment, the context panel', async () => {
+    await show(QUESTION, answer('done'));
+    const file = {
+      id: '1',
+      kind: 'file',
+      path: 'a.ts',
+      languageId: '',
+      lines: null,
+      text: '',
+    } as const;
+    await send(page, { kind: 'attachments', attachments: [file] });
+    await page.getByRole('button', { name: 'Remove a.ts' }).focus();
+    await send(page, { kind: 'attachments', attachments: [] });
+    await focused('Message');
+    await page.locator('button.meter').click();
+    await page.getByRole('button', { name: 'Close' }).focus();
+    await page.keyboard.press('Enter');
+    await focused('Message');
+  });
+
+  it('an earlier chat that is deleted: the search', async () => {
+    await send(page, { kind: 'showHistory' });
+    const entries = ['1', '2'].map((id) => ({ id, title: id, updatedAt: 0, turns: 1 }));
+    await send(page, { kind: 'history', entries });
+    await page.getByRole('button', { name: 'Delete 2' }).focus();
+    await send(page, { kind: 'history', entries: entries.slice(0, 1) });
+    await focused('Search earlier chats');
+  });
+
+  it('what the user leaves stays left', async () => {
+    await show(QUESTION, answer('done'));
+    await page.getByRole('button', { name: 'Try again' }).focus();
+    await page.locator('.question .plain').click();
+    await show(QUESTION, answer('waiting'));
+    await page.getByText('Reading…').waitFor();
+    assert.notEqual(await page.locator(':focus').getAttribute('aria-label'), 'Message');
+  });
+});
+
+describe('renaming an earlier chat', () => {
+  const renames = async () => (await sent(page)).filter(({ kind }) => kind === 'rename');
+  beforeEach(async () => {
+    await send(page, { kind: 'showHistory' });
+    const entries = [{ id: '1', title: 'Old', updatedAt: 0, turns: 1 }];
+    await send(page, { kind: 'history', entries });
+    await page.getByRole('button', { name: 'Rename Old' }).click();
+    await focused('Title');
+    await page.keyboard.type('New');
+  });
+
+  for (const [how, end] of [
+    ['Enter', () => page.keyboard.press('Enter')],
+    ['a click elsewhere', () => page.getByRole('searchbox').click()],
+  ] as const) {
+    it(`with ${how} tells the host once`, async () => {
+      await end();
+      await page.getByRole('button', { name: 'Rename Old' }).waitFor();
+      assert.deepEqual(await renames(), [{ kind: 'rename', id: '1', title: 'New' }]);
+    });
+  }
+
+  it('given up with Escape tells it nothing', async () => {
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Rename Old' }).waitFor();
+    assert.deepEqual(await renames(), []);
+  });
+});
