@@ -1,4 +1,4 @@
-/** Numbers as people read them. */
+/** Figures as people read them. */
 import * as l10n from '@vscode/l10n';
 import type { ContextCut } from '../extension/protocol/chat';
 import type {
@@ -7,6 +7,7 @@ import type {
   Turn,
   TurnStats,
 } from '../extension/protocol/conversation';
+import { date, number } from '../extension/protocol/numbers';
 
 /** Characters that a token of code or English has, about. */
 const CHARS_PER_TOKEN = 3.6;
@@ -89,8 +90,9 @@ export function statsLine({ generatedTokens, decodeMs, totalMs }: TurnStats): st
   // The first token comes with the prefill.
   const perSecond = decodeMs > 0 ? ((generatedTokens - 1) / decodeMs) * 1000 : 0;
   const speed =
-    perSecond > 0 ? [l10n.t('{0} tokens/s', perSecond.toFixed(perSecond < 10 ? 1 : 0))] : [];
-  const tokens = generatedTokens === 1 ? l10n.t('1 token') : l10n.t('{0} tokens', generatedTokens);
+    perSecond > 0 ? [l10n.t('{0} tokens/s', number(perSecond, perSecond < 10 ? 1 : 0))] : [];
+  const tokens =
+    generatedTokens === 1 ? l10n.t('1 token') : l10n.t('{0} tokens', number(generatedTokens));
   return [tokens, ...speed, seconds(totalMs)].join(' · ');
 }
 
@@ -105,14 +107,14 @@ export function seconds(ms: number): string {
   }
   return l10n.t({
     message: '{0} s',
-    args: [value.toFixed(value < 10 ? 1 : 0)],
+    args: [number(value, value < 10 ? 1 : 0)],
     comment: 'seconds',
   });
 }
 
 export function thousands(count: number): string {
-  if (count < 1000) return String(count);
-  return l10n.t({ message: '{0}k', args: [(count / 1000).toFixed(1)], comment: 'thousands' });
+  if (count < 1000) return number(count);
+  return l10n.t({ message: '{0}k', args: [number(count / 1000, 1)], comment: 'thousands' });
 }
 
 export function ago(then: number, now: number): string {
@@ -120,5 +122,5 @@ export function ago(then: number, now: number): string {
   if (minutes < 1) return l10n.t('just now');
   if (minutes < 60) return l10n.t('{0} min ago', minutes);
   if (minutes < 24 * 60) return l10n.t('{0} h ago', Math.floor(minutes / 60));
-  return new Date(then).toISOString().slice(0, 10);
+  return date(then);
 }

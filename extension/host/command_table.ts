@@ -1,6 +1,7 @@
 /** What each command does. Loaded with the first command that is run. */
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
+import { number } from '../protocol/numbers';
 import { CHAT_COMMANDS } from './chat/commands';
 import type { CommandId } from './command_ids';
 import { suggestNames } from './edit/suggest_names';
@@ -50,7 +51,7 @@ export const COMMANDS: Readonly<Record<CommandId, Command>> = {
 
 async function clearCache({ engine }: Host): Promise<void> {
   const { files, bytes } = await engine.clearCache();
-  const size = (bytes / 2 ** 20).toFixed(0);
+  const size = number(bytes / 2 ** 20);
   void vscode.window.showInformationMessage(
     files === 0
       ? l10n.t('anllm: the cache is empty.')

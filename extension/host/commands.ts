@@ -13,7 +13,7 @@ export function registerCommands(host: Host): Disposable {
         await COMMANDS[id](host, argument, all);
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
-        host.log.error(`${id}: ${message}`);
+        host.log.write({ level: 'error', message: `${id}: ${message}` });
         void vscode.window.showErrorMessage(`anllm: ${message}`);
       }
     };

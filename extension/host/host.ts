@@ -1,4 +1,3 @@
-import type * as vscode from 'vscode';
 import type { DecisionLog } from './completion/decisions';
 import type { Chat } from './chat/chat';
 import type { CompletionService } from './completion/service';
@@ -6,6 +5,7 @@ import type { Configuration } from './configuration';
 import type { InlineEdit } from './edit/inline_edit';
 import type { EngineSupervisor } from './engine/supervisor';
 import type { Lazy } from './lifecycle';
+import type { Log } from './log';
 import type { Models } from './models/models';
 import type { OpenAiServer } from './openai/server';
 import type { RemoteKey } from './remote_key';
@@ -24,5 +24,5 @@ export interface Host {
   readonly chat: Lazy<Chat>;
   readonly inlineEdit: Lazy<InlineEdit>;
   readonly models: Lazy<Models>;
-  readonly log: vscode.LogOutputChannel;
+  readonly log: Log;
 }

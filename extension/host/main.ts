@@ -8,8 +8,7 @@ import { join } from 'node:path';
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import type { CompletionResult } from '../protocol/completion';
-import { assertNever } from '../protocol/errors';
-import type { LogEntry } from '../protocol/engine';
+import { useLanguage } from '../protocol/numbers';
 import { registerProblemActions } from './chat/problem_actions';
 import { registerChatView } from './chat/view_provider';
 import { registerCommands } from './commands';
@@ -25,6 +24,7 @@ import { registerParticipant } from './language_model/participant';
 import { ModelProvider } from './language_model/provider';
 import { registerTools } from './language_model/tools';
 import { DisposableStore, Lazy } from './lifecycle';
+import { Log } from './log';
 import { registerNetworkDocument } from './models/network_document';
 import { registerModelsView } from './models/view';
 import { RemoteKey } from './remote_key';
@@ -61,10 +61,13 @@ export interface TestApi {
 let engine: EngineSupervisor | undefined;
 
 export function activate(context: vscode.ExtensionContext): TestApi | undefined {
-  if (vscode.l10n.bundle) l10n.config({ contents: vscode.l10n.bundle });
+  if (vscode.l10n.bundle) {
+    l10n.config({ contents: vscode.l10n.bundle });
+    useLanguage(vscode.env.language);
+  }
   const store = new DisposableStore();
   context.subscriptions.push(store);
-  const log = store.add(vscode.window.createOutputChannel('anllm', { log: true }));
+  const log = store.add(new Log());
   const builtInModel = join(context.extensionPath, 'extension', 'assets', 'sprout');
   const configuration = store.add(new Configuration(builtInModel));
   const snooze = store.add(new Snooze());
@@ -76,7 +79,7 @@ export function activate(context: vscode.ExtensionContext): TestApi | undefined 
       const settings = await remoteKey.complete(configuration.current.engine);
       return startProcess({ script, settings }, events);
     },
-    log: (entry) => write(log, entry),
+    log: (entry) => log.write(entry),
   });
   engine = supervisor;
   const token = () => serverToken(context.secrets);
@@ -85,7 +88,7 @@ export function activate(context: vscode.ExtensionContext): TestApi | undefined 
       engine: supervisor,
       settings: () => configuration.current.server,
       token,
-      log: (entry) => write(log, entry),
+      log: (entry) => log.write(entry),
     }),
   );
   const decisions = new DecisionLog();
@@ -95,7 +98,7 @@ export function activate(context: vscode.ExtensionContext): TestApi | undefined 
     settings: () => configuration.current,
     record: (decision) => {
       decisions.add(decision);
-      log.debug(describe(decision));
+      log.write({ level: 'debug', message: describe(decision) });
     },
   });
   const parts = { context, configuration, engine: supervisor, log };
@@ -167,7 +170,9 @@ function watchSettings(host: Host, store: DisposableStore): void {
 
 function stopEngine({ engine: supervisor, completions, log }: Host): void {
   completions.reset();
-  supervisor.stop().catch((error: unknown) => log.error(String(error)));
+  supervisor
+    .stop()
+    .catch((error: unknown) => log.write({ level: 'error', message: String(error) }));
 }
 
 function showStatus(host: Host, store: DisposableStore): void {
@@ -194,23 +199,6 @@ function showStatus(host: Host, store: DisposableStore): void {
   store.add(server.onChange(update));
   store.add(vscode.window.onDidChangeActiveTextEditor(update));
   update();
-}
-
-function write(log: vscode.LogOutputChannel, { level, message }: LogEntry): void {
-  switch (level) {
-    case 'trace':
-      return log.trace(message);
-    case 'debug':
-      return log.debug(message);
-    case 'info':
-      return log.info(message);
-    case 'warn':
-      return log.warn(message);
-    case 'error':
-      return log.error(message);
-    default:
-      return assertNever(level);
-  }
 }
 
 function testApi({ completions, engine: supervisor, server, decisions }: Host): TestApi {

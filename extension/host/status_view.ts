@@ -1,6 +1,7 @@
 import * as l10n from '@vscode/l10n';
 import { assertNever } from '../protocol/errors';
 import type { EngineSummary } from '../protocol/engine';
+import { number } from '../protocol/numbers';
 import type { SupervisedStatus } from './engine/supervisor';
 
 /** What the status bar item depends on. */
@@ -75,7 +76,7 @@ function engineView(
         lines: [l10n.t('anllm: loading the model ({message})', { message: engine.message })],
       };
     case 'ready': {
-      const size = (engine.memoryBytes / 2 ** 20).toFixed(0);
+      const size = number(engine.memoryBytes / 2 ** 20);
       return ready('$(sparkle) anllm', l10n.t('anllm: ready'), engine.engine, [
         l10n.t('Memory of the engine: {size} MB', { size }),
       ]);
@@ -94,7 +95,7 @@ function engineView(
         waitMs > 0
           ? l10n.t('anllm: {message}; it can start again in {seconds} s', {
               message,
-              seconds: (waitMs / 1000).toFixed(1),
+              seconds: number(waitMs / 1000, 1),
             })
           : l10n.t('anllm: {message}; it starts again with the next completion', { message });
       return { text: '$(warning) anllm', lines: [line], severity: 'warning' };

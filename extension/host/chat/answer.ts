@@ -1,6 +1,7 @@
 import * as l10n from '@vscode/l10n';
 import type { ChatPart, ChatResult, ContextCut } from '../../protocol/chat';
 import type { AssistantTurn, TurnStats } from '../../protocol/conversation';
+import { number } from '../../protocol/numbers';
 
 /** An answer as it is written: takes the engine's parts, gives turns to show. */
 export class AnswerInProgress {
@@ -71,7 +72,8 @@ export class AnswerInProgress {
 
 export function cutNote(cut: ContextCut | null): string {
   if (cut === null) return '';
-  const { messages, wantedTokens: tokens } = cut;
+  const { messages } = cut;
+  const tokens = number(cut.wantedTokens);
   return messages === 1
     ? l10n.t(
         'The oldest message was left out: the whole conversation has {tokens} tokens, more than the model’s context holds.',
@@ -86,7 +88,7 @@ export function cutNote(cut: ContextCut | null): string {
 function endNote({ finish, usage }: ChatResult): string {
   return finish === 'length'
     ? l10n.t('The answer ends at {tokens} tokens, its limit or the end of the context.', {
-        tokens: usage.generatedTokens,
+        tokens: number(usage.generatedTokens),
       })
     : '';
 }

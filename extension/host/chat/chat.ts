@@ -3,6 +3,7 @@ import type * as vscode from 'vscode';
 import type { Configuration } from '../configuration';
 import type { EngineSupervisor } from '../engine/supervisor';
 import { DisposableStore, type Disposable } from '../lifecycle';
+import type { Log } from '../log';
 import { chatModelOf } from '../settings';
 import type { Snapshots } from '../snapshots';
 import { automaticAttachment } from './attachments';
@@ -20,7 +21,7 @@ export interface ChatParts {
   readonly configuration: Configuration;
   readonly engine: EngineSupervisor;
   readonly snapshots: Snapshots;
-  readonly log: vscode.LogOutputChannel;
+  readonly log: Log;
 }
 
 /** The chat of this window, with the conversation that was open in the last one. */
@@ -34,7 +35,7 @@ export async function startChat(parts: ChatParts): Promise<Chat> {
   const { context, configuration, engine, snapshots, log } = parts;
   const store = new DisposableStore();
   const { workspaceState } = context;
-  const warn = (message: string): void => log.warn(message);
+  const warn = (message: string): void => log.write({ level: 'warn', message });
   const model = () => modelState(chatModelOf(configuration.current.engine), engine.chatStatus);
   const history = new History(join(context.globalStorageUri.fsPath, 'chats'), warn);
   const controller = new ChatController({

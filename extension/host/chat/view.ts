@@ -2,6 +2,7 @@ import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import { checkFromView, type FromView, type ToView } from '../../protocol/chat_view';
 import { assertNever } from '../../protocol/errors';
+import type { Log } from '../log';
 import type { CodeActions } from './code_actions';
 import { droppedAttachments } from './dropped';
 import type { ChatController } from './controller';
@@ -17,7 +18,7 @@ export interface ChatViewParts {
   readonly controller: ChatController;
   readonly history: History;
   readonly codeActions: CodeActions;
-  readonly log: vscode.LogOutputChannel;
+  readonly log: Log;
 }
 
 /** The chat view: shows the controller's conversation in a webview and passes on what the user does there. */
@@ -76,12 +77,14 @@ export class ChatView implements vscode.WebviewViewProvider {
     try {
       message = checkFromView(raw, 'chat view');
     } catch (error) {
-      this.parts.log.warn(`dropped a message of the chat view: ${String(error)}`);
+      const dropped = `dropped a message of the chat view: ${String(error)}`;
+      this.parts.log.write({ level: 'warn', message: dropped });
       return;
     }
     this.act(message).catch((error: unknown) => {
       const text = error instanceof Error ? error.message : String(error);
-      this.parts.log.error(`chat view, ${message.kind}: ${text}`);
+      const failed = `chat view, ${message.kind}: ${text}`;
+      this.parts.log.write({ level: 'error', message: failed });
       void vscode.window.showErrorMessage(`anllm: ${text}`);
     });
   }

@@ -1,6 +1,7 @@
 import * as l10n from '@vscode/l10n';
 import type { CompletionResult, EmptyReason } from '../../protocol/completion';
 import { assertNever } from '../../protocol/errors';
+import { number } from '../../protocol/numbers';
 import type { SkipReason } from './trigger';
 
 /** Why nothing is shown. */
@@ -131,8 +132,8 @@ function row(decision: Decision): string[] {
     ? l10n.t({ message: '{0} (asked)', args: [where], comment: 'a place where the user asked' })
     : where;
   const took = l10n.t('{elapsed} ms, of which waited {waited}', {
-    elapsed: decision.elapsedMs.toFixed(0),
-    waited: decision.waitedMs.toFixed(0),
+    elapsed: number(decision.elapsedMs),
+    waited: number(decision.waitedMs),
   });
   const prompt = result ? `${result.promptTokens} (${result.cachedTokens})` : '';
   const parts = result ? l10n.t('{queue} + {prompt} + {text} ms', timesOf(result)) : '';
@@ -143,9 +144,9 @@ function row(decision: Decision): string[] {
 
 function timesOf({ timings }: CompletionResult): Record<'queue' | 'prompt' | 'text', string> {
   return {
-    queue: timings.queueMs.toFixed(0),
-    prompt: timings.prefillMs.toFixed(0),
-    text: timings.decodeMs.toFixed(0),
+    queue: number(timings.queueMs),
+    prompt: number(timings.prefillMs),
+    text: number(timings.decodeMs),
   };
 }
 

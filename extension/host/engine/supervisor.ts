@@ -4,6 +4,7 @@ import type { CompletionRequest, CompletionResult } from '../../protocol/complet
 import type { ClearedCache, EngineStatus, EngineSummary, LogEntry } from '../../protocol/engine';
 import type { Families, InstalledModel } from '../../protocol/models';
 import { ProtocolError } from '../../protocol/errors';
+import { number } from '../../protocol/numbers';
 import type { ServerAddress, ServerRequest } from '../../protocol/server';
 import { Emitter } from '../lifecycle';
 import { Backoff } from './backoff';
@@ -160,7 +161,7 @@ export class EngineSupervisor {
     if (this.link) return this.link;
     const waitMs = this.backoff.wait(this.now());
     if (!this.starting && waitMs > 0) {
-      const seconds = (waitMs / 1000).toFixed(1);
+      const seconds = number(waitMs / 1000, 1);
       throw new ProtocolError(
         'unavailable',
         l10n.t('the engine crashed; it can start again in {seconds} s', { seconds }),

@@ -5,6 +5,7 @@ import type { Configuration } from '../configuration';
 import type { EngineSupervisor } from '../engine/supervisor';
 import { modelState } from '../chat/model_state';
 import { DisposableStore, type Disposable } from '../lifecycle';
+import type { Log } from '../log';
 import { chatModelOf } from '../settings';
 import { textOf, toMessages, toTools } from './messages';
 import { TokenCounter } from './token_counter';
@@ -24,7 +25,7 @@ const { LanguageModelThinkingPart } = vscode as unknown as {
 export interface ProviderParts {
   readonly configuration: Configuration;
   readonly engine: EngineSupervisor;
-  readonly log: vscode.LogOutputChannel;
+  readonly log: Log;
 }
 
 /** Makes the chat model one of VS Code's own: for its chat, its agents, and other extensions. */
@@ -106,10 +107,12 @@ export class ModelProvider implements vscode.LanguageModelChatProvider, Disposab
         onPartial: (part) => report(part, progress),
       });
       const { promptTokens, cachedTokens, generatedTokens } = result.usage;
-      this.parts.log.debug(
-        `language model: ${promptTokens} tokens of prompt (${cachedTokens} cached), ` +
+      this.parts.log.write({
+        level: 'debug',
+        message:
+          `language model: ${promptTokens} tokens of prompt (${cachedTokens} cached), ` +
           `${generatedTokens} written in ${result.timings.totalMs.toFixed(0)} ms, ${result.finish}`,
-      );
+      });
     } catch (error) {
       // Of other errors the caller gets no text.
       throw new vscode.LanguageModelError(error instanceof Error ? error.message : String(error));

@@ -4,6 +4,7 @@ import { mkdir, open, rename, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import * as l10n from '@vscode/l10n';
+import { number } from '../../protocol/numbers';
 import { causeOf, problemOf, statusProblem } from './problems';
 import type { Hub, RemoteFile, RemoteRevision } from './repository';
 import { showBytes, sizeOf } from './sizes';
@@ -133,7 +134,7 @@ async function fetchInto(
         throw new Error(
           l10n.t('{path}: more than its {bytes} bytes came', {
             path: file.path,
-            bytes: file.sizeBytes,
+            bytes: number(file.sizeBytes),
           }),
         );
       }
@@ -144,8 +145,8 @@ async function fetchInto(
     if (bytes < file.sizeBytes) {
       throw new BrokenConnection(
         l10n.t('the connection broke off after {bytes} of {total} bytes', {
-          bytes,
-          total: file.sizeBytes,
+          bytes: number(bytes),
+          total: number(file.sizeBytes),
         }),
       );
     }

@@ -1,5 +1,6 @@
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
+import { number } from '../../protocol/numbers';
 import type { Host } from '../host';
 import type { Running } from './downloads';
 import type { ModelLibrary } from './library';
@@ -105,7 +106,7 @@ async function withNotification(library: ModelLibrary, plan: Plan): Promise<stri
 
 function messageOf({ progress, speed }: Running, percent: number): string {
   return l10n.t('{percent} % of {total}, {speed}', {
-    percent: percent.toFixed(0),
+    percent: number(percent),
     total: showBytes(progress.totalBytes),
     speed: showSpeed(speed),
   });

@@ -1,6 +1,7 @@
 /** The questions before a download: which model, and what of it. */
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
+import { number } from '../../protocol/numbers';
 import { taskTitle } from './catalogue';
 import { modelBudget, thisMachine } from './machine';
 import type { ModelLibrary } from './library';
@@ -113,8 +114,8 @@ function nameIn(text: string): string {
 /** `490 million parameters` */
 function showParameters(count: number): string {
   return count < 1e9
-    ? l10n.t('{count} million parameters', { count: Math.round(count / 1e6) })
-    : l10n.t('{count} billion parameters', { count: (count / 1e9).toFixed(1) });
+    ? l10n.t('{count} million parameters', { count: number(count / 1e6) })
+    : l10n.t('{count} billion parameters', { count: number(count / 1e9, 1) });
 }
 
 /** @returns the name of a repository */
@@ -177,7 +178,7 @@ function hitItem(hit: SearchHit): vscode.QuickPickItem & { readonly name: string
     description: size.filter(Boolean).join(' · '),
     detail: [
       l10n.t('Licence: {license}', { license }),
-      l10n.t('{count} downloads', { count: downloads.toLocaleString('en') }),
+      l10n.t('{count} downloads', { count: number(downloads) }),
       isGated ? l10n.t('gated: wants a token and your consent on its page') : '',
     ]
       .filter(Boolean)

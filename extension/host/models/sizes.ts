@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import * as l10n from '@vscode/l10n';
+import { number } from '../../protocol/numbers';
 
 /** Bytes of a file; null when it is not there. */
 export async function sizeOf(path: string): Promise<number | null> {
@@ -11,10 +12,10 @@ export async function sizeOf(path: string): Promise<number | null> {
 
 /** `940 MB`, `4.7 GB`: decimal, as disks and hubs count. */
 export function showBytes(bytes: number): string {
-  if (bytes < 1e6) return l10n.t('{size} kB', { size: Math.ceil(bytes / 1e3) });
+  if (bytes < 1e6) return l10n.t('{size} kB', { size: number(Math.ceil(bytes / 1e3)) });
   return bytes < 1e9
-    ? l10n.t('{size} MB', { size: Math.round(bytes / 1e6) })
-    : l10n.t('{size} GB', { size: (bytes / 1e9).toFixed(1) });
+    ? l10n.t('{size} MB', { size: number(bytes / 1e6) })
+    : l10n.t('{size} GB', { size: number(bytes / 1e9, 1) });
 }
 
 /** `940 MB of 4.7 GB` */

@@ -3,6 +3,7 @@ import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import type { EngineSettings } from '../../protocol/engine';
 import type { InstalledModel } from '../../protocol/models';
+import { number } from '../../protocol/numbers';
 import type { Running } from './downloads';
 import { taskTitle } from './catalogue';
 import { sizeLine, sourceTitle } from './library';
@@ -74,7 +75,7 @@ export function recommendationItem(recommendation: Recommendation): vscode.TreeI
     l10n.t('on disk: about {size}', { size: showBytes(source.sizeBytes) }),
     l10n.t('in memory: about {size} with {tokens} tokens of context', {
       size: showBytes(memoryBytes),
-      tokens: CONTEXT_TOKENS.toLocaleString('en'),
+      tokens: number(CONTEXT_TOKENS),
     }),
     l10n.t('licence: {license}', { license: model.license }),
     l10n.t('from: {repository}', { repository: source.repository }),
