@@ -9,6 +9,7 @@ import { models } from './cli/models';
 import { commandHelp, parseCommand, type Command } from './cli/options';
 import { run } from './cli/run';
 import { serve } from './cli/serve';
+import { say } from './cli/terminal';
 import { verify } from './cli/verify';
 import { EngineError } from './errors';
 
@@ -56,7 +57,7 @@ function report(error: unknown): number {
   const code = exitCodeOf(error);
   const message = error instanceof Error ? error.message : String(error);
   const detail = code === EXIT.internal && error instanceof Error ? `\n${error.stack ?? ''}` : '';
-  process.stderr.write(`anllm: ${message.split('\n')[0] ?? ''}${detail}\n`);
+  say(`anllm: ${message.split('\n')[0] ?? ''}${detail}\n`);
   return code;
 }
 

@@ -6,6 +6,7 @@ import { MULTILINE_MODES, type CompletionRequest } from '../../protocol/completi
 import { EXIT } from './exit_codes';
 import { interruptSignal, printJson, withEngine } from './load';
 import { ENGINE_HELP, ENGINE_OPTIONS, type Command } from './options';
+import { print } from './terminal';
 
 export const complete: Command = {
   name: 'complete',
@@ -40,7 +41,7 @@ export const complete: Command = {
         const result = await completeAt(engine, request, { signal: interruptSignal() });
         if (values.flag('json')) printJson(result);
         else {
-          process.stdout.write(`${result.text}\n`);
+          print(`${result.text}\n`);
           const { totalMs, prefillMs, decodeMs } = result.timings;
           const why = result.reason === null ? '' : `nothing to show: ${result.reason}; `;
           process.stderr.write(

@@ -5,6 +5,7 @@ import { loadEngine } from '../load_engine';
 import { EngineError } from '../errors';
 import { resolveModel } from '../loading/model_dir';
 import type { OptionReader } from './options';
+import { say } from './terminal';
 
 const BACKENDS = ['auto', 'cpu', 'reference', 'metal'] as const satisfies readonly (
   BackendName | 'auto'
@@ -60,7 +61,7 @@ function contextOf(values: OptionReader): number {
 
 /** Loads an engine; warnings, now and while it runs, go to stderr. */
 export async function loadWithWarnings(options: EngineOptions): Promise<Engine> {
-  const warn = (message: string) => process.stderr.write(`warning: ${message}\n`);
+  const warn = (message: string) => say(`warning: ${message}\n`);
   const engine = await loadEngine(options, { onWarning: warn });
   const { backend, fallbackReason } = engine.info;
   if (fallbackReason !== null) warn(`slower, on the ${backend} backend: ${fallbackReason}`);

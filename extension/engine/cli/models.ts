@@ -3,6 +3,7 @@ import { listModels } from '../loading/model_list';
 import { EXIT } from './exit_codes';
 import { printJson } from './load';
 import type { Command } from './options';
+import { print } from './terminal';
 
 export const models: Command = {
   name: 'models',
@@ -19,9 +20,7 @@ export const models: Command = {
         const size = `${(m.sizeBytes / 2 ** 20).toFixed(0)} MB`.padStart(9);
         const note =
           m.unsupported === null ? (m.quantization ?? '') : `not supported: ${m.unsupported}`;
-        process.stdout.write(
-          `${m.name.padEnd(40)} ${size}  ${(m.modelType ?? '?').padEnd(12)} ${note}\n`,
-        );
+        print(`${m.name.padEnd(40)} ${size}  ${(m.modelType ?? '?').padEnd(12)} ${note}\n`);
       }
     }
     return Promise.resolve(EXIT.ok);

@@ -5,6 +5,7 @@ import { GRAMMAR_HELP, GRAMMAR_OPTIONS, grammarOption } from './grammar';
 import { interruptSignal, printJson, withEngine } from './load';
 import { ENGINE_HELP, ENGINE_OPTIONS, type Command } from './options';
 import { SAMPLING_HELP, SAMPLING_OPTIONS, samplingParams } from './sampling';
+import { print } from './terminal';
 
 export const run: Command = {
   name: 'run',
@@ -43,12 +44,12 @@ export const run: Command = {
           priority: 'chat',
           ...(grammar === undefined ? {} : { grammar }),
           onText: (delta) => {
-            if (!json) process.stdout.write(delta);
+            if (!json) print(delta);
             return true;
           },
         });
         if (json) printJson({ ...result, model: engine.info.title, backend: engine.info.backend });
-        else process.stdout.write('\n');
+        else print('\n');
         return result.finishReason === 'cancelled' ? EXIT.interrupted : EXIT.ok;
       },
       'when idle',

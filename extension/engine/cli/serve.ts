@@ -10,6 +10,7 @@ import { resolveModel } from '../loading/model_dir';
 import { EXIT } from './exit_codes';
 import { engineOptionsFor, loadWithWarnings, printJson } from './load';
 import { ENGINE_HELP, ENGINE_OPTIONS, type Command, type OptionReader } from './options';
+import { say } from './terminal';
 
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 
@@ -53,7 +54,7 @@ export const serve: Command = {
         hostNames: values.strings('allow-host'),
         origins: values.strings('allow-origin'),
         version: packageVersion(),
-        log: (level, message) => process.stderr.write(`${level} ${message}\n`),
+        log: (level, message) => say(`${level} ${message}\n`),
       });
       announce(server, token, given === undefined, values, models);
       await interrupted();
@@ -98,7 +99,7 @@ async function loadModels(values: OptionReader): Promise<Loaded[]> {
   for (const [i, path] of paths.entries()) {
     const engine = await loadWithWarnings(engineOptionsFor(values, path));
     const { title, backendDescription, loadMs } = engine.info;
-    process.stderr.write(`loaded ${title} in ${loadMs.toFixed(0)} ms: ${backendDescription}\n`);
+    say(`loaded ${title} in ${loadMs.toFixed(0)} ms: ${backendDescription}\n`);
     loaded.push({ engine, served: alwaysLoaded(engine, ids[i] ?? path) });
   }
   return loaded;

@@ -13,6 +13,7 @@ import { compare, TOLERANCE, type Agreement, type GoldenPrompt } from '../verify
 import { EXIT } from './exit_codes';
 import { printJson } from './load';
 import type { Command } from './options';
+import { print } from './terminal';
 
 interface Row extends Agreement {
   readonly name: string;
@@ -55,7 +56,7 @@ export const verify: Command = {
         })),
       });
     } else {
-      for (const r of rows) process.stdout.write(`${dir}  ${describe(r)}\n`);
+      for (const r of rows) print(`${dir}  ${describe(r)}\n`);
     }
     return rows.every((r) => r.pass) ? EXIT.ok : EXIT.failed;
   },

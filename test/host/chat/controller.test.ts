@@ -171,7 +171,7 @@ describe('chat controller', () => {
     await lab.controller.send('Hello');
     assert.match(
       lab.answer.problem,
-      /oldest 4 messages were left out.*5000 tokens.*ends at 3 tokens/,
+      /oldest 4 messages were left out.*5,000 tokens.*ends at 3 tokens/,
     );
   });
 
