@@ -100,6 +100,10 @@ test('a setting that names a path, a host or a key is not for a workspace to set
   }
 });
 
+test('no setting holds a key or a token: they are in the system’s key store', () => {
+  for (const [name] of settings) assert.doesNotMatch(name, /(key|token|secret|password)$/i);
+});
+
 /** How completions look and how long answers get: a workspace may have its own. */
 const FOR_A_WORKSPACE = [
   'anllm.completion.enabled',

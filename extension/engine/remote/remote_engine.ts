@@ -6,6 +6,7 @@ import { type CompleteOptions, completeWith } from '../completion/complete';
 import { remoteChat } from './chat';
 import { remoteMiddle } from './completion';
 import { Endpoint } from './endpoint';
+import { hidingKey } from './hide_key';
 import { countTokens, findFimRoute, findModel } from './probe';
 import { estimateTokens } from './tokens';
 
@@ -30,6 +31,20 @@ export async function openRemote(
   /** `contextLength`: tokens; 0 = as the server says. */
   settings: RemoteServer & { readonly contextLength: number },
   onProgress: (message: string) => void = () => {},
+): Promise<RemoteEngine> {
+  const hidden = <T>(work: () => Promise<T>) => hidingKey(settings.apiKey, work);
+  const engine = await hidden(() => connect(settings, onProgress));
+  return {
+    ...engine,
+    complete: (request, options) => hidden(() => engine.complete(request, options)),
+    chat: (request, options) => hidden(() => engine.chat(request, options)),
+    countTokens: (texts) => hidden(() => engine.countTokens(texts)),
+  };
+}
+
+async function connect(
+  settings: RemoteServer & { readonly contextLength: number },
+  onProgress: (message: string) => void,
 ): Promise<RemoteEngine> {
   const started = performance.now();
   const endpoint = new Endpoint(settings);

@@ -13,6 +13,7 @@ test('nothing of the editor’s environment is loaded into the engine', () => {
     LD_AUDIT: '/tmp/evil.so',
     DYLD_INSERT_LIBRARIES: '/tmp/evil.dylib',
     DYLD_LIBRARY_PATH: '/tmp/evil',
+    ANLLM_PREBUILD: '/tmp/evil',
   });
   assert.deepEqual(env, { PATH: '/bin', HOME: '/home/me', ELECTRON_RUN_AS_NODE: '1' });
 });
