@@ -171,18 +171,24 @@ function asFailure(error: unknown, file: RemoteFile): unknown {
     : error;
 }
 
-async function assertChecksum(part: string, { path, sha256 }: RemoteFile): Promise<void> {
-  if (sha256 === null) return;
-  const hash = createHash('sha256');
+async function assertChecksum(
+  part: string,
+  { path, sizeBytes, checksum }: RemoteFile,
+): Promise<void> {
+  if (checksum === null) return;
+  const isGit = checksum.startsWith('git:');
+  const hash = createHash(isGit ? 'sha1' : 'sha256');
+  if (isGit) hash.update(`blob ${sizeBytes}\0`);
   for await (const chunk of createReadStream(part)) hash.update(chunk as Buffer);
   const found = hash.digest('hex');
-  if (found === sha256) return;
+  const expected = checksum.replace(/^\w+:/, '');
+  if (found === expected) return;
   await rm(part);
   throw new Error(
     l10n.t('{path}: its checksum is {found}, expected {expected}; download it again', {
       path,
       found,
-      expected: sha256,
+      expected,
     }),
   );
 }

@@ -14,8 +14,8 @@ export interface RemoteFile {
   /** Below the repository, with '/'; checked to stay there. */
   readonly path: string;
   readonly sizeBytes: number;
-  /** Known for large files; null for small ones, which git keeps. */
-  readonly sha256: string | null;
+  /** `sha256:HEX` of large files, `git:HEX` of those that git keeps; null where the hub gives none. */
+  readonly checksum: string | null;
 }
 
 /** A repository at one commit: the files of one state, also when a download goes on tomorrow. */
@@ -71,13 +71,18 @@ export async function readRepository(name: string, hub: Hub): Promise<RemoteMode
       files.push({
         path: entry.path,
         sizeBytes: entry.lfs?.size ?? entry.size,
-        sha256: entry.lfs?.oid ?? null,
+        checksum: checksumOf(entry),
       });
     }
     return { name, revision: sha, license: licenseOf(cardData), files };
   } catch (error) {
     throw new Error(`${name}: ${problemOf(error, hub.url)}`, { cause: error });
   }
+}
+
+function checksumOf({ lfs, oid }: { lfs?: { oid: string }; oid?: string }): string | null {
+  if (lfs) return `sha256:${lfs.oid}`;
+  return oid === undefined ? null : `git:${oid}`;
 }
 
 /** What can be downloaded of a repository: the folder of safetensors, or one of its GGUF files. */

@@ -29,7 +29,7 @@ const checkPlan = object<Plan>({
   revision: text(64),
   label: text(300),
   files: list(
-    object<RemoteFile>({ path: text(300), sizeBytes: amount, sha256: nullable(text(64)) }),
+    object<RemoteFile>({ path: text(300), sizeBytes: amount, checksum: nullable(text(80)) }),
     4096,
   ),
 });

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   existsSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -23,6 +26,7 @@ import {
   variantsOf,
   type Hub,
 } from '../../../extension/host/models/repository';
+import { until } from '../../until';
 import { LocalHub, REVISION } from './local_hub';
 
 const NAME = 'org/Tiny-Chat';
@@ -141,12 +145,102 @@ describe('models from a hub', () => {
   });
 
   it('are refused when the checksum is wrong, and leave nothing that looks whole', async () => {
-    local.faults.corrupt = true;
-    await assert.rejects(get(), /model\.safetensors: its checksum is [0-9a-f]{64}, expected/);
-    assert(!existsSync(join(folder, 'model.safetensors')));
-    local.faults.corrupt = false;
+    await get();
+    for (const [name, length] of [
+      ['config.json', 40],
+      ['model.safetensors', 64],
+    ] as const) {
+      rmSync(join(folder, name));
+      local.faults.corrupt = true;
+      await assert.rejects(
+        get(),
+        new RegExp(`${name}: its checksum is [0-9a-f]{${length}}, expected`),
+      );
+      assert(!existsSync(join(folder, name)) && !existsSync(join(folder, `${name}.part`)));
+      local.faults.corrupt = false;
+      await get();
+    }
+    assert(weights().equals(WEIGHTS));
+  });
+
+  it('are refused when what was kept of them is of another file', async () => {
+    writeFileSync(join(folder, 'model.safetensors.part'), Buffer.alloc(1000, 7));
+    await assert.rejects(get(), /model\.safetensors: its checksum is/);
     await get();
     assert(weights().equals(WEIGHTS));
+  });
+
+  it('are refused when more comes than the hub has told of', async () => {
+    const model = await readRepository(NAME, hub);
+    const files = model.files
+      .filter(({ path }) => path === 'model.safetensors')
+      .map((file) => ({ ...file, sizeBytes: 1000 }));
+    const signal = new AbortController().signal;
+    await assert.rejects(
+      download({ hub, model, files, folder, signal, retryMs: 1 }),
+      /model\.safetensors: more than its 1,000 bytes came/,
+    );
+    assert(!existsSync(join(folder, 'model.safetensors')));
+  });
+
+  it('come from another host too, which gets no token', async () => {
+    const store = new LocalHub(NAME, FILES);
+    const other = await store.start();
+    try {
+      hub = { ...hub, token: 'hf_secret' };
+      local.faults.redirectTo = other;
+      await get();
+      assert(weights().equals(WEIGHTS));
+      assert(store.requests.length >= 3);
+      assert(store.requests.every(({ authorization }) => authorization === ''));
+      assert(local.requests.every(({ authorization }) => authorization === 'Bearer hf_secret'));
+    } finally {
+      store.stop();
+    }
+  });
+
+  it('are no files of this computer, whatever the hub says', async () => {
+    const secret = join(folder, 'secret');
+    writeFileSync(secret, FILES['config.json']);
+    local.faults.redirectTo = `file://${secret}`;
+    await assert.rejects(get(), /config\.json: http:.* cannot be reached/);
+    assert.deepEqual(readdirSync(folder), ['secret']);
+  });
+
+  it('have names that a model’s files have, in one folder: others are not asked for', async () => {
+    const paths = (await readRepository(NAME, hub)).files.map(({ path }) => path);
+    assert.deepEqual(paths.sort(), [
+      'config.json',
+      'model.safetensors',
+      'tiny-q4.gguf',
+      'tokenizer.json',
+    ]);
+    for (const path of [
+      '../config.json',
+      '/etc/x.gguf',
+      'a/b.gguf',
+      'a\\b.gguf',
+      'C:x.gguf',
+      '..',
+    ]) {
+      assert(!isModelFile(path), path);
+    }
+  });
+
+  it('go on after the process was killed in the middle', async () => {
+    local.faults.stallAfter = 200_000;
+    const script = new URL('./killed_download.ts', import.meta.url).pathname;
+    const args = ['--import', 'tsx', script, hub.url, NAME, folder];
+    const child = spawn(process.execPath, args, { stdio: 'inherit' });
+    const part = join(folder, 'model.safetensors.part');
+    await until('some of it', () => existsSync(part) && statSync(part).size > 100_000);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    assert(!existsSync(join(folder, 'model.safetensors')));
+    const before = local.requests.length;
+    await get();
+    assert(weights().equals(WEIGHTS));
+    assert(local.requests.slice(before).some(({ range }) => /^bytes=[1-9]\d{5}-$/.test(range)));
   });
 
   it('are no web pages', async () => {
@@ -223,7 +317,7 @@ describe('models from a hub', () => {
   });
 
   it('in several GGUF files are one, and no projector nor a second copy of the weights is among them', () => {
-    const file = (path: string) => ({ path, sizeBytes: 10, sha256: null });
+    const file = (path: string) => ({ path, sizeBytes: 10, checksum: null });
     const files = [
       'config.json',
       'consolidated.safetensors',

@@ -19,8 +19,10 @@ export interface Faults {
   html: boolean;
   /** Sends the whole file, whatever range was asked for. */
   ignoreRange: boolean;
-  /** Flips a byte of large files. */
+  /** Flips a byte. */
   corrupt: boolean;
+  /** Sends requests for files elsewhere: a whole address, or an origin, to which the path is added. */
+  redirectTo: string | null;
 }
 
 export class LocalHub {
@@ -32,6 +34,7 @@ export class LocalHub {
     html: false,
     ignoreRange: false,
     corrupt: false,
+    redirectTo: null,
   };
   readonly requests: { path: string; search: string; range: string; authorization: string }[] = [];
   /** What a search finds, as the hub's API gives it. */
@@ -85,6 +88,10 @@ export class LocalHub {
       });
     } else if (path.startsWith(`/api/models/${this.name}/tree/`)) {
       sendJson(response, Object.entries(this.files).map(entryOf));
+    } else if (this.faults.redirectTo !== null) {
+      const { redirectTo: to } = this.faults;
+      const location = /^\w+:\/\/[^/]+$/.test(to) ? to + pathname : to;
+      response.writeHead(302, { location }).end();
     } else {
       const file = path.split(`/resolve/${REVISION}/`)[1] ?? '';
       this.sendFile(response, this.files[file], range);
@@ -124,7 +131,8 @@ function sendJson(response: ServerResponse, value: unknown): void {
 
 /** Large files are in LFS, with their checksum. */
 function entryOf([path, data]: [string, Buffer]): object {
-  const plain = { type: 'file', path, size: data.length, oid: 'f'.repeat(40) };
+  const blob = createHash('sha1').update(`blob ${data.length}\0`).update(data);
+  const plain = { type: 'file', path, size: data.length, oid: blob.digest('hex') };
   if (data.length < 1000) return plain;
   const oid = createHash('sha256').update(data).digest('hex');
   return { ...plain, lfs: { oid, size: data.length, pointerSize: 130 } };

@@ -21,7 +21,7 @@ describe('downloaded models', () => {
   afterEach(() => rmSync(root, { recursive: true, force: true }));
 
   it('are named by the folder, or by their GGUF file', () => {
-    const file = { path: 'tiny.gguf', sizeBytes: 1, sha256: null };
+    const file = { path: 'tiny.gguf', sizeBytes: 1, checksum: null };
     const variant = { label: 'tiny.gguf', files: [file], sizeBytes: 1 };
     assert.equal(store.pathOf('org/a', variant), join(root, 'models/org/a/tiny.gguf'));
     assert.equal(
@@ -35,8 +35,8 @@ describe('downloaded models', () => {
     revision: '0123',
     label: 'safetensors',
     files: [
-      { path: 'config.json', sizeBytes: 1, sha256: null },
-      { path: 'model.safetensors', sizeBytes: 10, sha256: 'f'.repeat(64) },
+      { path: 'config.json', sizeBytes: 1, checksum: null },
+      { path: 'model.safetensors', sizeBytes: 10, checksum: `sha256:${'f'.repeat(64)}` },
     ],
   };
 
