@@ -61,7 +61,8 @@ export function Composer({ state, busy }: ComposerProps) {
     } else if (event.key === 'Tab' && !event.shiftKey && complete()) {
       // taken
     } else if (event.key === 'Enter' && !event.shiftKey) {
-      if (!complete()) send();
+      const isWhole = offered[chosen]?.text.trim() === text;
+      if (isWhole || !complete()) send();
     } else if (event.key === 'Escape' && offered.length > 0) {
       setDismissed(true);
     } else if (event.key === 'Escape' && busy) {

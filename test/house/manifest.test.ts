@@ -26,7 +26,10 @@ interface Manifest {
   readonly icon: string;
   readonly engines: { readonly vscode: string };
   readonly activationEvents: readonly string[];
-  readonly capabilities: { readonly untrustedWorkspaces: { readonly supported: boolean } };
+  readonly capabilities: {
+    readonly untrustedWorkspaces: { readonly supported: boolean };
+    readonly virtualWorkspaces: boolean;
+  };
   readonly devDependencies: Readonly<Record<string, string>>;
   readonly contributes: {
     readonly commands: readonly { command: string; title: string; category?: string }[];
@@ -125,6 +128,7 @@ test('a workspace, trusted or not, configures no engine, no model, no address', 
 
 test('it works in restricted mode, and nothing in a workspace starts it', () => {
   assert.equal(manifest.capabilities.untrustedWorkspaces.supported, true);
+  assert.equal(manifest.capabilities.virtualWorkspaces, true);
   assert.deepEqual(manifest.activationEvents, ['onStartupFinished']);
 });
 
@@ -166,7 +170,11 @@ test('tools for other models read only: none takes code, a command or an address
 
 test('text of a model is never trusted Markdown', () => {
   for (const file of listFiles('extension/host', /\.ts$/)) {
-    assert.doesNotMatch(read(file), /isTrusted\s*[:=]\s*(true|\{)|supportHtml\s*[:=]\s*true/, file);
+    assert.doesNotMatch(
+      read(file),
+      /(isTrusted|supportHtml|supportThemeIcons)\s*[:=]\s*(true|\{)/,
+      file,
+    );
   }
 });
 

@@ -122,7 +122,7 @@ const indentOf = (line: string): string => /^[ \t]*/.exec(line)?.[0] ?? '';
 
 /** Files that make programs run: a change is asked for in so many words. */
 const SENSITIVE =
-  /(^|\/)(\.vscode|\.git|\.github|\.idea|\.ssh)\/|\.code-workspace$|(^|\/)(\.\w*(rc|profile)|package\.json|Makefile)$/i;
+  /(^|\/)\.(vscode|git|github|idea|ssh|devcontainer|husky|circleci|cargo)\/|\.code-workspace$|(^|\/)(\.\w*(rc|profile|shenv|login|logout)|\.gitlab-ci\.yml|package\.json|(GNU)?Makefile)$/i;
 
 export function isSensitive(path: string): boolean {
   return SENSITIVE.test(path.replaceAll('\\', '/'));

@@ -46,8 +46,9 @@ export class CodeActions {
 
   /** Changes the open document, unsaved and as one step to undo, and shows what changed. */
   private async apply(code: string): Promise<void> {
-    const { document, selection } = editorOrSay();
-    if (isSensitive(document.uri.path) && !(await confirmSensitive(document.uri))) return;
+    const editor = await editorToChange();
+    if (!editor) return;
+    const { document, selection } = editor;
     const old = document.getText();
     const plan = planApply(old, code, {
       start: document.offsetAt(selection.start),
@@ -77,14 +78,17 @@ async function newFile(code: string, language: string): Promise<void> {
 }
 
 async function insert(code: string): Promise<void> {
-  const editor = editorOrSay();
+  const editor = await editorToChange();
+  if (!editor) return;
   if (!(await editor.edit((builder) => builder.replace(editor.selection, code))))
     throw new Error(l10n.t('the file is read-only.'));
   await vscode.window.showTextDocument(editor.document, editor.viewColumn);
 }
 
-function editorOrSay(): vscode.TextEditor {
+/** Null when the file makes programs run and the user does not want it changed. */
+async function editorToChange(): Promise<vscode.TextEditor | null> {
   const editor = currentEditor();
   if (!editor) throw new Error(l10n.t('open the file that the code belongs to first.'));
-  return editor;
+  const { uri } = editor.document;
+  return !isSensitive(uri.path) || (await confirmSensitive(uri)) ? editor : null;
 }

@@ -1,13 +1,13 @@
-import { basename } from 'node:path';
 import * as l10n from '@vscode/l10n';
 import type { ModelState } from '../../protocol/chat_view';
 import type { EngineSummary } from '../../protocol/engine';
 import { assertNever } from '../../protocol/errors';
 import type { SupervisedStatus } from '../engine/supervisor';
+import { modelTitle } from './model_title';
 
 /** The chat model as the view shows it; `modelDir` is the setting, '' without one. */
 export function modelState(modelDir: string, status: SupervisedStatus): ModelState {
-  const title = basename(modelDir).replace(/\.gguf$/i, '');
+  const title = modelTitle(modelDir) ?? l10n.t('Ollama model');
   const state = (name: ModelState['state'], detail: string): ModelState => ({
     state: name,
     title,

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { until } from '../../until';
 import type { ChatView } from '../driver/chat_view';
 import type { Session } from '../session';
@@ -76,6 +78,9 @@ const explorer: Case = {
     await drop(chat, `file://${sandbox.workspace}/lib/two.ts`);
     await waitAttached(chat, 'lib', 'two.ts');
     await drop(chat, 'file:///etc/passwd');
+    await drop(chat, 'file://host.example/share/one.ts');
+    symlinkSync('/etc/passwd', join(sandbox.workspace, 'lib', 'link.ts'));
+    await drop(chat, `file://${sandbox.workspace}/lib/link.ts`);
     await drop(chat, `file://${sandbox.workspace}/../../../../../etc/passwd`);
     const refusals = page.locator('.notification-list-item', {
       hasText: 'is not in the open folder',

@@ -2,6 +2,7 @@ import type { Case } from '../suite';
 import { agentCase } from './agent';
 import { chatCase } from './chat';
 import { chatAttachCases } from './chat_attach';
+import { chatSafetyCases } from './chat_safety';
 import { chatViewCases } from './chat_view';
 import { commandCases } from './commands';
 import { documentCases } from './documents';
@@ -23,6 +24,7 @@ export const cases: readonly Case[] = [
   keystrokeCase,
   ...chatViewCases,
   ...chatAttachCases,
+  ...chatSafetyCases,
   keyboardCase,
   ...inlineEditCases,
   walkthroughCase,

@@ -83,6 +83,12 @@ describe('files that make programs run', () => {
     '/w/package.json',
     '/w/a.code-workspace',
     '/home/me/.ssh/config',
+    '/w/.devcontainer/devcontainer.json',
+    '/w/.husky/pre-commit',
+    '/home/me/.zshenv',
+    '/home/me/.bash_login',
+    '/w/.gitlab-ci.yml',
+    '/w/GNUmakefile',
   ]) {
     it(path, () => assert(isSensitive(path)));
   }

@@ -64,7 +64,9 @@ export class GgufModel implements ModelSource {
 
   manifest(): Manifest {
     const reader = new ConfigReader(this.path, Object.fromEntries(this.metadata));
-    const title = reader.string('general.name', basename(this.path, '.gguf'));
+    const file = basename(this.path, '.gguf');
+    // What converters write as its name is often that of another model; Ollama's files are named by a digest.
+    const title = /^sha256-/.test(file) ? reader.string('general.name', 'GGUF') : file;
     return { title, fim: ggufFim(this.path, this.metadata) };
   }
 
