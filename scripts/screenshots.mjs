@@ -8,10 +8,10 @@ import { parseTarget } from './cross-build.mjs';
 import { ensureSmolLm } from './lib/smollm.mjs';
 import { Failure, root, runMain } from './lib/process.mjs';
 import { packageExtension } from './package.mjs';
-import { codeFont, fontPackages, useFonts } from './screenshots/fonts.mjs';
+import { codeFont, fontPackages, useFonts, useFontsInPage } from './screenshots/fonts.mjs';
 import { showChat } from './screenshots/chat.mjs';
 import { showEdit } from './screenshots/edit.mjs';
-import { showModels, showWalkthrough } from './screenshots/models.mjs';
+import { settle, showModels, showWalkthrough } from './screenshots/models.mjs';
 import { pngPackages, withPalette } from './screenshots/png.mjs';
 import { sample } from './screenshots/sample.mjs';
 import { cache } from './vscode-lab/lab.mjs';
@@ -89,6 +89,8 @@ await runMain(async (args) => {
   try {
     const { page } = session.workbench;
     await useFonts(page, modules);
+    useFontsInPage(session.sandbox.extensions, modules);
+    await widenSideBar(page);
     await page.addStyleTag({ content: hideUnrelated });
     /** @param {string} name */
     const inAllThemes = (name) =>
@@ -99,13 +101,10 @@ await runMain(async (args) => {
       await showCompletion(session);
       await save('completion', page, modules);
     }
-    if (isWanted('chat')) {
-      await showChat(session);
-      await inAllThemes('chat');
-    }
+    if (isWanted('chat')) await showChat(session, () => inAllThemes('chat'));
     if (isWanted('models')) {
       await showModels(session);
-      await save('models', page, modules);
+      await inAllThemes('models');
       await showWalkthrough(session);
       await save('walkthrough', page, modules);
     }
@@ -125,10 +124,24 @@ async function inThemes(session, take) {
   for (const [suffix, { theme, kind }] of Object.entries(themes)) {
     session.sandbox.configure({ [colour]: theme });
     await page.locator(`.monaco-workbench.${kind}`).waitFor();
+    await settle(page);
     await take(suffix);
   }
   session.sandbox.configure({ [colour]: undefined });
   await page.locator(`.monaco-workbench.${themes[''].kind}`).waitFor();
+}
+
+/**
+ * Drags the edge of the side bar, before it is hidden.
+ * @param {import('playwright-core').Page} page
+ */
+async function widenSideBar(page) {
+  const box = await page.locator('.part.sidebar').boundingBox();
+  const [x, y] = [(box?.x ?? 0) + (box?.width ?? 0) + 2, 300];
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  await page.mouse.move(x + 110, y, { steps: 5 });
+  await page.mouse.up();
 }
 
 /** @param {Session} session */

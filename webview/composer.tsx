@@ -41,6 +41,8 @@ export function Composer({ state, busy }: ComposerProps) {
 
   const send = (): void => {
     if (busy || (text.trim() === '' && state.attachments.length === 0)) return;
+    // What was typed waits for a model.
+    if (state.model.state === 'none') return post({ kind: 'chooseModel' });
     post({ kind: 'send', text });
     change('');
   };

@@ -106,17 +106,19 @@ function Entry({ entry: { id, title, updatedAt }, close }: EntryProps) {
         <span class="title">{title}</span>
         <span class="when">{ago(updatedAt, Date.now())}</span>
       </button>
-      <IconButton icon="edit" label={l10n.t('Rename {title}', { title })} onClick={begin} />
-      <IconButton
-        icon="export"
-        label={l10n.t('Export {title} as Markdown', { title })}
-        onClick={() => post({ kind: 'export', id })}
-      />
-      <IconButton
-        icon="trash"
-        label={l10n.t('Delete {title}', { title })}
-        onClick={() => post({ kind: 'remove', id })}
-      />
+      <span class="actions">
+        <IconButton icon="edit" label={l10n.t('Rename {title}', { title })} onClick={begin} />
+        <IconButton
+          icon="export"
+          label={l10n.t('Export {title} as Markdown', { title })}
+          onClick={() => post({ kind: 'export', id })}
+        />
+        <IconButton
+          icon="trash"
+          label={l10n.t('Delete {title}', { title })}
+          onClick={() => post({ kind: 'remove', id })}
+        />
+      </span>
     </li>
   );
 }

@@ -79,7 +79,7 @@ export const Answer = memo(function Answer({ turn, busy }: { turn: AssistantTurn
     <article class="turn answer" aria-label={l10n.t('Answer')} aria-busy={writing}>
       <header>
         <h2>{turn.model === '' ? 'anllm' : turn.model}</h2>
-        {!busy && !writing && (
+        {!busy && !writing && turn.state !== 'failed' && (
           <span class="actions">
             <IconButton
               icon="git-branch"
@@ -101,7 +101,7 @@ export const Answer = memo(function Answer({ turn, busy }: { turn: AssistantTurn
           <Icon name="loading" /> {l10n.t('Reading…')}
         </p>
       )}
-      <Outcome turn={turn} />
+      <Outcome turn={turn} busy={busy} />
     </article>
   );
 });
@@ -111,27 +111,48 @@ function Thoughts({ turn, writing }: { turn: AssistantTurn; writing: boolean }) 
   const thinking = writing && turn.reasoningMs === null;
   return (
     <details class="thoughts">
-      <summary>{thoughtsTitle(turn.reasoningMs, thinking)}</summary>
+      <summary>
+        <Icon name="chevron-right" /> {thoughtsTitle(turn.reasoningMs, thinking)}
+      </summary>
       <MarkdownView text={turn.reasoning} open={thinking} />
     </details>
   );
 }
 
 function thoughtsTitle(reasoningMs: number | null, thinking: boolean): string {
+  if (reasoningMs !== null && reasoningMs < 1000) return l10n.t('Thought for a moment');
   if (reasoningMs !== null) return l10n.t('Thought for {time}', { time: seconds(reasoningMs) });
   return thinking ? l10n.t('Thinking…') : l10n.t('Thoughts');
 }
 
-function Outcome({ turn }: { turn: AssistantTurn }) {
+function Outcome({ turn, busy }: { turn: AssistantTurn; busy: boolean }) {
+  const failed = turn.state === 'failed';
   const stopped = turn.state === 'stopped' ? [l10n.t('Stopped')] : [];
   const figures = turn.stats === null ? [] : [statsLine(turn.stats)];
   const footer = [...stopped, ...figures].join(' · ');
   return (
     <>
       {turn.problem !== '' && (
-        <p class={turn.state === 'failed' ? 'problem error' : 'problem'}>
-          <Icon name={turn.state === 'failed' ? 'error' : 'info'} /> {turn.problem}
+        <p class={failed ? 'problem error' : 'problem'}>
+          <Icon name={failed ? 'error' : 'info'} />
+          <span>{turn.problem}</span>
         </p>
+      )}
+      {failed && (
+        <div class="buttons">
+          {!busy && (
+            <button
+              type="button"
+              class="secondary"
+              onClick={() => post({ kind: 'retry', turn: turn.id })}
+            >
+              {l10n.t('Try again')}
+            </button>
+          )}
+          <button type="button" class="secondary" onClick={() => post({ kind: 'showLog' })}>
+            {l10n.t('Show log')}
+          </button>
+        </div>
       )}
       {footer !== '' && <footer>{footer}</footer>}
     </>

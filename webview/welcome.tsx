@@ -21,7 +21,7 @@ export function Welcome({ model, start }: WelcomeProps) {
         <h2>{l10n.t('Chat needs a model of its own')}</h2>
         <p>
           {l10n.t(
-            'The built-in model completes code and cannot chat. Choose an instruct model on this computer: a folder in Hugging Face format or a .gguf file.',
+            'The built-in model completes code and cannot chat. Download an instruct model that suits this computer, or choose one that is on it.',
           )}
         </p>
         <button type="button" onClick={() => post({ kind: 'chooseModel' })}>
@@ -36,9 +36,15 @@ export function Welcome({ model, start }: WelcomeProps) {
       <p>{l10n.t('The answers come from {model}.', { model: model.title })}</p>
       {starters().map(({ icon, text, label }) => (
         <button key={text} type="button" class="starter" onClick={() => start(text)}>
-          <Icon name={icon} /> {label}
+          <Icon name={icon} />
+          <span>{label}</span>
         </button>
       ))}
+      <p class="hint">
+        {l10n.t(
+          'Type / for commands and # for names of your code. Enter sends, Shift+Enter begins a new line.',
+        )}
+      </p>
     </section>
   );
 }

@@ -44,6 +44,8 @@ export async function serveChatPages(
       const page = await browser.newPage({ viewport: { width: 420, height: 900 } });
       await page.addInitScript({ content: STUBS });
       await page.goto(server.url);
+      // Its first word: from now on it hears messages.
+      await page.waitForFunction('posted.length > 0');
       return page;
     },
     close: async () => {

@@ -10,8 +10,15 @@ export async function showModels(session) {
   await workbench.closeEditors();
   await workbench.runCommand('anllm: Focus on Models View');
   await page.locator('.pane .monaco-list-row', { hasText: 'Recommended' }).waitFor();
+  // The whole bar for the models.
+  await page.locator('.pane-header[aria-expanded=true]', { hasText: 'Chat' }).click();
   await workbench.runCommand('anllm: Download Model');
   await page.locator('.quick-input-list .monaco-list-row').first().waitFor();
+  // Dragged off the view, by its title.
+  await page.mouse.move(600, 12);
+  await page.mouse.down();
+  await page.mouse.move(820, 90, { steps: 8 });
+  await page.mouse.up();
   await page.mouse.move(600, 650); // no tooltip
   await settle(page);
 }
@@ -32,7 +39,7 @@ export async function showWalkthrough(session) {
  * Waits for what fades in.
  * @param {import('playwright-core').Page} page
  */
-async function settle(page) {
+export async function settle(page) {
   await page.evaluate(`Promise.all(
     document.getAnimations()
       .filter((animation) => animation.effect.getComputedTiming().iterations !== Infinity)

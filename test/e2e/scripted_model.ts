@@ -2,8 +2,6 @@ import type { ServerResponse } from 'node:http';
 import { FakeServer, models } from '../engine/remote/fake_server';
 import type { Session } from './session';
 
-const SCRIPTED = 'scripted';
-
 /** A server in the place of a model: it says what it was told to, line by line. */
 export class ScriptedModel {
   private text = '';
@@ -12,10 +10,10 @@ export class ScriptedModel {
 
   private constructor(private readonly server: () => FakeServer) {}
 
-  static async start(): Promise<ScriptedModel> {
+  static async start(name: string): Promise<ScriptedModel> {
     const model = new ScriptedModel(() => server);
     const server = await FakeServer.start({
-      'GET /v1/models': models(SCRIPTED),
+      'GET /v1/models': models(name),
       'POST /v1/chat/completions': (response) => model.answer(response),
     });
     return model;
@@ -66,13 +64,14 @@ export class ScriptedModel {
   }
 }
 
-/** Runs with a model that is told what to say. */
+/** Runs with a model that is told what to say. `name`: what the chat calls it. */
 export async function withScript(
   session: Session,
   run: (model: ScriptedModel) => Promise<void>,
+  name = 'scripted',
 ): Promise<void> {
-  const model = await ScriptedModel.start();
-  session.sandbox.configure({ 'anllm.remote.url': model.url, 'anllm.remote.model': SCRIPTED });
+  const model = await ScriptedModel.start(name);
+  session.sandbox.configure({ 'anllm.remote.url': model.url, 'anllm.remote.model': name });
   try {
     await run(model);
   } finally {

@@ -48,7 +48,7 @@ let pages: ChatPages;
 let page: Page;
 before(async () => {
   await buildBundles({ folder });
-  pages = await serveChatPages(folder, { language: 'qps-ploc', texts: pseudoTexts() });
+  pages = await serveChatPages(folder, { language: 'el', texts: pseudoTexts() });
 });
 after(async () => {
   await pages.close();
@@ -88,7 +88,7 @@ async function show(turns: readonly Turn[], model = MODEL): Promise<void> {
 test('the empty page, with a model and without', async () => {
   await page.getByText('⟦Ask about your code⟧').waitFor();
   assert.deepEqual(await untranslated(), []);
-  assert.equal(await page.locator('html').getAttribute('lang'), 'qps-ploc');
+  assert.equal(await page.locator('html').getAttribute('lang'), 'el');
   await show([], { ...MODEL, state: 'none', title: '' });
   await page.getByText('⟦Choose a chat model⟧').waitFor();
   assert.deepEqual(await untranslated(), []);

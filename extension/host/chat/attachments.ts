@@ -14,7 +14,9 @@ export function selectionAttachment(editor: vscode.TextEditor): Attachment | nul
 }
 
 export function rangeAttachment(document: vscode.TextDocument, range: vscode.Range): Attachment {
-  const lines = [range.start.line + 1, range.end.line + 1] as const;
+  // What ends before the first character of a line takes nothing of it.
+  const isBefore = range.end.character === 0 && range.end.line > range.start.line;
+  const lines = [range.start.line + 1, range.end.line + (isBefore ? 0 : 1)] as const;
   return attachment('selection', document, document.getText(range), lines);
 }
 

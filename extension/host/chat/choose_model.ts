@@ -16,6 +16,7 @@ export async function chooseModel({ configuration, models }: Host): Promise<void
     ...(await installedChoices(library)),
     {
       label: `$(cloud-download) ${l10n.t('Download a model…')}`,
+      detail: l10n.t('What suits this computer, with size and licence'),
       path: async () => void (await vscode.commands.executeCommand('anllm.models.download')),
     },
     separator(l10n.t('Elsewhere on this computer')),

@@ -160,8 +160,9 @@ export class ChatController {
     const { options } = this;
     const controller = new AbortController();
     this.running = controller;
-    this.setOpen({ ...conversation, updatedAt: options.now() });
-    const stream = new AnswerStream(empty, options, (turn) => this.keep(conversation.id, turn));
+    const begun: AssistantTurn = { ...empty, model: options.model().title };
+    this.setOpen({ ...replaceTurn(conversation, begun), updatedAt: options.now() });
+    const stream = new AnswerStream(begun, options, (turn) => this.keep(conversation.id, turn));
     await this.save();
     try {
       const request: ChatRequest = {

@@ -3,7 +3,10 @@
  * Ollama's files, which are named by a digest.
  */
 export function modelTitle(path: string): string | null {
-  const [name = '', folder, repository = ''] = path.split(/[\\/]+/).filter(Boolean).reverse();
+  const [name = '', folder, repository = ''] = path
+    .split(/[\\/]+/)
+    .filter(Boolean)
+    .reverse();
   if (folder === 'snapshots' && repository.startsWith('models--')) {
     return repository.slice('models--'.length).replace('--', '/');
   }

@@ -1,6 +1,7 @@
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import type { Attachment } from '../../protocol/conversation';
+import { number } from '../../protocol/numbers';
 import {
   currentEditor,
   fileAttachment,
@@ -29,30 +30,37 @@ export async function pickAttachment(): Promise<Attachment | undefined> {
   return picked ?? undefined;
 }
 
+/** What there is to attach of the editor that was looked at last. */
+function ofEditor(editor: vscode.TextEditor): Choice[] {
+  const { document, selection } = editor;
+  const name = vscode.workspace.asRelativePath(document.uri);
+  const problems = vscode.languages.getDiagnostics(document.uri).length;
+  const some: Choice = {
+    label: `$(selection) ${l10n.t('The selection')}`,
+    description: `${name}:${selection.start.line + 1}`,
+    pick: () => selectionAttachment(editor),
+  };
+  const file: Choice = {
+    label: `$(file-code) ${l10n.t('The open file')}`,
+    description: name,
+    pick: () => fileAttachment(document),
+  };
+  const wrong: Choice = {
+    label: `$(warning) ${l10n.t('Problems of the open file')}`,
+    description: number(problems),
+    pick: () => problemsAttachment(document),
+  };
+  return [...(selection.isEmpty ? [] : [some]), file, ...(problems === 0 ? [] : [wrong])];
+}
+
 function choices(): Choice[] {
   const editor = currentEditor();
-  const ofEditor: Choice[] = editor
-    ? [
-        {
-          label: `$(selection) ${l10n.t('The selection')}`,
-          pick: () => selectionAttachment(editor),
-        },
-        {
-          label: `$(file-code) ${l10n.t('The open file')}`,
-          pick: () => fileAttachment(editor.document),
-        },
-        {
-          label: `$(warning) ${l10n.t('Problems of the open file')}`,
-          pick: () => problemsAttachment(editor.document),
-        },
-      ]
-    : [];
   const terminal = {
     label: `$(terminal) ${l10n.t('The selection of the terminal')}`,
     pick: terminalAttachment,
   };
   return [
-    ...ofEditor,
+    ...(editor ? ofEditor(editor) : []),
     ...(vscode.window.activeTerminal ? [terminal] : []),
     { label: `$(file) ${l10n.t('A file…')}`, pick: () => pickResource({ canSelectFiles: true }) },
     {

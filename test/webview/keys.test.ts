@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { after, before, beforeEach, describe, it, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { buildBundles } from '../../scripts/build/bundles.mjs';
 import { send, sent, serveChatPages, type ChatPages } from '../../scripts/lib/chat_page';
@@ -108,6 +108,48 @@ describe('a control that goes while it has the focus leaves it to the input', ()
     await page.getByText('Reading…').waitFor();
     assert.notEqual(await page.locator(':focus').getAttribute('aria-label'), 'Message');
   });
+});
+
+describe('Enter', () => {
+  const none = { state: 'none', title: '', detail: '', contextLength: 0 } as const;
+
+  it('sends a command that is typed whole, and completes one that is not', async () => {
+    await show();
+    const input = page.getByRole('textbox');
+    await input.fill('/ex');
+    await page.getByRole('option').first().waitFor();
+    await input.press('Enter');
+    assert.equal(await input.inputValue(), '/explain ');
+    await input.fill('/fix');
+    await page.getByRole('option').first().waitFor();
+    await input.press('Enter');
+    assert.deepEqual((await sent(page)).at(-1), { kind: 'send', text: '/fix' });
+  });
+
+  it('without a model asks for one, and what was typed waits', async () => {
+    await show();
+    await send(page, { kind: 'model', model: none });
+    await page.getByText('Chat needs a model of its own').waitFor();
+    const input = page.getByRole('textbox');
+    await input.fill('Why?');
+    await input.press('Enter');
+    assert.deepEqual((await sent(page)).at(-1), { kind: 'chooseModel' });
+    assert.equal(await input.inputValue(), 'Why?');
+  });
+});
+
+test('an answer that failed offers another try, and the log', async () => {
+  await show(QUESTION, { ...answer('failed'), problem: 'x'.repeat(200) });
+  for (const [name, message] of [
+    ['Try again', { kind: 'retry', turn: 'a' }],
+    ['Show log', { kind: 'showLog' }],
+  ] as const) {
+    await page.getByRole('button', { name }).click();
+    assert.deepEqual((await sent(page)).at(-1), message);
+  }
+  const isCut =
+    'document.querySelector("main").scrollWidth > document.querySelector("main").clientWidth';
+  assert.equal(await page.evaluate(isCut), false, 'all of a long word is seen');
 });
 
 describe('renaming an earlier chat', () => {
