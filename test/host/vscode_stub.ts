@@ -13,6 +13,8 @@ const anything: object = new Proxy(class {}, {
 export function stubVsCode(api: object): void {
   const loader = Module as unknown as Loader;
   const load = loader._load;
-  const stub = new Proxy(api, { get: (target, key) => Reflect.get(target, key) ?? anything });
+  const stub = new Proxy(api, {
+    get: (target, key): unknown => Reflect.get(target, key) ?? anything,
+  });
   loader._load = (name, ...rest) => (name === 'vscode' ? stub : load(name, ...rest));
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import type { WebviewView } from 'vscode';
-import type { ChatViewParts } from '../../../extension/host/chat/view';
+import type { ChatView, ChatViewParts } from '../../../extension/host/chat/view';
 import type { FromView, ToView } from '../../../extension/protocol/chat_view';
 import type { LogEntry } from '../../../extension/protocol/engine';
 import { stubVsCode } from '../vscode_stub';
@@ -64,7 +64,7 @@ class Lab {
     return this;
   }
 
-  view!: InstanceType<typeof import('../../../extension/host/chat/view').ChatView>;
+  view!: ChatView;
 
   /** The page says something; resolves when what it leads to is done. */
   async says(message: unknown): Promise<void> {

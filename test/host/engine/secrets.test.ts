@@ -78,12 +78,12 @@ describe('a key of the user', () => {
     'and the token of the server are in no list of processes and no environment',
     { skip: !existsSync('/proc/self/cmdline') },
     async () => {
-      const { pid, call } = await start({});
+      const started = await start({});
       // Refused beside a remote server, but it has arrived.
       const request = { publicPort: 8642, token: TOKEN, origins: [] };
-      await assert.rejects(call.bind(link)('startServer', request), { code: 'unsupported' });
+      await assert.rejects(started.call('startServer', request), { code: 'unsupported' });
       for (const file of ['cmdline', 'environ']) {
-        const text = readFileSync(`/proc/${pid}/${file}`, 'latin1');
+        const text = readFileSync(`/proc/${started.pid}/${file}`, 'latin1');
         assert.ok(text.length > 0);
         assert.ok(!text.includes(KEY) && !text.includes(TOKEN), file);
       }
