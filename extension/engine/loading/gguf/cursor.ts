@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { badModel } from '../bad_model';
 import type { ModelFile } from '../model_file';
+import { TextList } from './text_list';
 
 /** Bytes that are read at a time. */
 const WINDOW = 1 << 20;
@@ -103,6 +104,38 @@ export class HeaderCursor {
     return bytes.toString('utf8');
   }
 
+  /** `count` strings. */
+  strings(count: number, what: string): TextList {
+    const ends = new Int32Array(count);
+    let bytes = new Uint8Array(Math.min(16 * count + WINDOW, this.remaining));
+    let end = 0;
+    for (let i = 0; i < count; i++) {
+      const at = this.take(8, what);
+      const size = this.window.readUInt32LE(at);
+      if (this.window.readUInt32LE(at + 4) > 0 || size > this.remaining) {
+        const length = this.window.readBigUInt64LE(at);
+        throw this.error(`${what}: got ${length} bytes, file holds ${this.remaining} more`);
+      }
+      const from = this.take(size, what);
+      if (end + size > bytes.length) {
+        const grown = new Uint8Array(2 * bytes.length + size);
+        grown.set(bytes);
+        bytes = grown;
+      }
+      // Most are a few bytes, for which a view costs more than a loop.
+      for (let k = 0; k < size; k++) bytes[end + k] = this.window[from + k] as number;
+      if (size > 0 && isContinuation(bytes[end] as number)) {
+        throw this.error(`${what}: not UTF-8`);
+      }
+      end += size;
+      ends[i] = end;
+    }
+    // All begin with a first byte of a character, so that they are UTF-8 if they are it together.
+    const texts = bytes.slice(0, end);
+    if (!isUtf8(texts)) throw this.error(`${what}: not UTF-8`);
+    return new TextList(texts, ends);
+  }
+
   error(problem: string): Error {
     return badModel(this.file.path, problem);
   }
@@ -129,3 +162,6 @@ export class HeaderCursor {
     this.at = 0;
   }
 }
+
+/** A later byte of a character. */
+const isContinuation = (byte: number) => (byte & 0xc0) === 0x80;

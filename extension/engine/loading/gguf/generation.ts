@@ -2,7 +2,8 @@ import { ConfigReader } from '../config_reader';
 import type { GenerationConfig, SamplingDefaults } from '../generation_config';
 import type { FimTemplate } from '../manifest';
 import type { Tokenizer } from '../tokenizer';
-import type { GgufMetadata } from './metadata';
+import { type GgufMetadata, TOKENS_KEY } from './metadata';
+import { TextList } from './text_list';
 import { readControlIds } from './vocabulary';
 
 /** Tokens that end a turn, which files often name only in the chat template. */
@@ -50,9 +51,9 @@ function sampling(file: string, metadata: GgufMetadata): SamplingDefaults {
 /** A fill-in-the-middle prompt of the tokens that the file names for it, in the order of most models. */
 export function ggufFim(file: string, metadata: GgufMetadata): FimTemplate | null {
   const ids = readControlIds(file, metadata);
-  const texts = metadata.get('tokenizer.ggml.tokens');
+  const texts = metadata.get(TOKENS_KEY);
   const text = (id: number | undefined) =>
-    id !== undefined && Array.isArray(texts) ? String(texts[id]) : null;
+    id !== undefined && texts instanceof TextList ? (texts.at(id) ?? null) : null;
   const prefix = text(ids.get('fim_pre_token_id') ?? ids.get('prefix_token_id'));
   const suffix = text(ids.get('fim_suf_token_id') ?? ids.get('suffix_token_id'));
   const middle = text(ids.get('fim_mid_token_id') ?? ids.get('middle_token_id'));

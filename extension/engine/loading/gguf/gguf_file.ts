@@ -37,6 +37,11 @@ export class GgufFile {
     return this.file.read(offset, length);
   }
 
+  /** See ModelFile. */
+  identity(): string {
+    return this.file.identity();
+  }
+
   close(): void {
     this.file.close();
   }

@@ -1,8 +1,9 @@
 import { quote } from '../bad_model';
 import type { HeaderCursor } from './cursor';
+import { TextList } from './text_list';
 
 /** A metadata value; 64-bit integers that a number cannot hold are bigint. */
-export type GgufValue = string | number | bigint | boolean | readonly GgufScalar[];
+export type GgufValue = string | number | bigint | boolean | readonly GgufScalar[] | TextList;
 type GgufScalar = string | number | bigint | boolean;
 export type GgufMetadata = ReadonlyMap<string, GgufValue>;
 
@@ -40,6 +41,11 @@ const SCALARS: ReadonlyMap<number, ScalarType> = new Map<number, ScalarType>([
 /** The key of the alignment of tensors, whose type the format fixes. */
 export const ALIGNMENT_KEY = 'general.alignment';
 const UINT32 = 4;
+const STRING = 8;
+/** Lists of strings that are long: a `TextList`. */
+export const TOKENS_KEY = 'tokenizer.ggml.tokens';
+export const MERGES_KEY = 'tokenizer.ggml.merges';
+const LONG_KEYS: readonly string[] = [TOKENS_KEY, MERGES_KEY];
 
 /** `count` is the number of entries that the header declares, as read by `countOfKeys`. */
 export function readMetadata(cursor: HeaderCursor, count: number): GgufMetadata {
@@ -55,7 +61,7 @@ export function readMetadata(cursor: HeaderCursor, count: number): GgufMetadata 
       );
     }
     const value = readValue(cursor, key, type);
-    if (Array.isArray(value)) elements += value.length;
+    if (Array.isArray(value) || value instanceof TextList) elements += value.length;
     if (elements > MAX_ELEMENTS) {
       throw cursor.error(`metadata: got more than ${MAX_ELEMENTS} array elements`);
     }
@@ -83,6 +89,7 @@ function readValue(cursor: HeaderCursor, key: string, type: number): GgufValue {
   if (elementType === ARRAY) throw cursor.error(`${what}: got an array of arrays`);
   const { minBytes, read } = scalarType(cursor, what, elementType);
   const count = cursor.count(`${what}: array length`, minBytes, MAX_ARRAY);
+  if (elementType === STRING && LONG_KEYS.includes(key)) return cursor.strings(count, what);
   const values: GgufScalar[] = [];
   for (let i = 0; i < count; i++) values.push(read(cursor, what));
   return values;

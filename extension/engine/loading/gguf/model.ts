@@ -4,6 +4,7 @@ import { ChatTemplate } from '../chat_template';
 import type { ModelConfig } from '../config';
 import { ConfigReader } from '../config_reader';
 import type { GenerationConfig } from '../generation_config';
+import { type KeptTables, tablesName } from '../kept_tables';
 import type { Manifest } from '../manifest';
 import type { ModelSource } from '../model_source';
 import { ggufPooling, type Pooling } from '../pooling';
@@ -54,8 +55,13 @@ export class GgufModel implements ModelSource {
     return this.translated.config;
   }
 
-  tokenizer(): Tokenizer {
-    return ggufTokenizer(this.path, this.metadata);
+  tokenizer(kept?: KeptTables): Tokenizer {
+    const [first] = this.parts;
+    const place =
+      kept === undefined || first === undefined
+        ? null
+        : { kept, name: tablesName(`gguf ${first.identity()}`) };
+    return ggufTokenizer(this.path, this.metadata, place);
   }
 
   generationConfig(tokenizer: Tokenizer): GenerationConfig {

@@ -1,18 +1,23 @@
 import { isControl } from '../added_tokens';
-import { byteLevelAlphabet, characterAlphabet } from '../alphabet';
+import { byteLevelAlphabet, characterAlphabet, type Vocabulary } from '../alphabet';
 import { badModel, quote, unsupportedModel } from '../bad_model';
 import { bpeEncoder } from '../bpe';
 import type { JsonObject } from '../json_file';
 import { textSplitter } from '../text_splitter';
 import { type Tokenizer, type TokenizerParts, WordTokenizer } from '../tokenizer';
-import { readMerges } from '../tokenizer_json';
+import { byteLevelTables, type TablePlace } from './byte_level_tables';
 import { PRE_TOKENIZERS } from './pre_tokenizers';
 import { ScoredMerges, sentencePieceSplitter } from './sentence_piece';
 import { type GgufVocabulary, readVocabulary } from './vocabulary';
-import type { GgufMetadata } from './metadata';
+import { type GgufMetadata, MERGES_KEY } from './metadata';
+import { TextList } from './text_list';
 
 /** The tokenizer that the metadata of a GGUF file describe. Throws EngineError bad_model or unsupported. */
-export function ggufTokenizer(file: string, metadata: GgufMetadata): Tokenizer {
+export function ggufTokenizer(
+  file: string,
+  metadata: GgufMetadata,
+  place: TablePlace | null,
+): Tokenizer {
   const vocabulary = readVocabulary(file, metadata);
   const { model, tokens, addedTokens } = vocabulary;
   const controlIds = new Set(addedTokens.filter(isControl).map(({ id }) => id));
@@ -21,7 +26,7 @@ export function ggufTokenizer(file: string, metadata: GgufMetadata): Tokenizer {
       return new WordTokenizer({
         tokens,
         addedTokens,
-        ...byteLevel(file, metadata, vocabulary, controlIds),
+        ...byteLevel(file, metadata, vocabulary, controlIds, place),
         suffixIds: vocabulary.suffixIds,
         eosId: vocabulary.eosId,
       });
@@ -44,6 +49,7 @@ function byteLevel(
   metadata: GgufMetadata,
   vocabulary: GgufVocabulary,
   controlIds: ReadonlySet<number>,
+  place: TablePlace | null,
 ): WordParts {
   const name = metadata.get('tokenizer.ggml.pre') ?? 'default';
   const pre = typeof name === 'string' ? PRE_TOKENIZERS.get(name) : undefined;
@@ -67,9 +73,19 @@ function byteLevel(
     preTokenizer: { type: 'Sequence', pretokenizers: [...steps, byteLevelStep] },
     postProcessor: null,
   });
-  const { pieces, allTexts } = vocabulary;
-  const key = 'tokenizer.ggml.merges';
-  const merges = readMerges(file, key, metadata.get(key), allTexts);
+  const { texts, isPiece } = vocabulary;
+  const list = metadata.get(MERGES_KEY);
+  const mergeTexts = list instanceof TextList ? list : null;
+  const tables = byteLevelTables(file, texts, MERGES_KEY, mergeTexts, place);
+  const { ids, isAmbiguous, merges } = tables;
+  const pieces: Vocabulary = isAmbiguous
+    ? textsOf(texts, isPiece)
+    : {
+        get(text) {
+          const id = ids.get(text);
+          return id !== undefined && isPiece(id) ? id : undefined;
+        },
+      };
   const alphabet = byteLevelAlphabet(pieces, null);
   return {
     alphabet,
@@ -86,14 +102,19 @@ function sentencePiece(
   vocabulary: GgufVocabulary,
   controlIds: ReadonlySet<number>,
 ): WordParts {
-  const { pieces, bytePieces, tokens, unknownId } = vocabulary;
+  const { texts, tokens, unknownId } = vocabulary;
+  const pieces = textsOf(texts, vocabulary.isPiece);
+  const bytePieces = textsOf(texts, vocabulary.isByte);
   const scores = metadata.get('tokenizer.ggml.scores');
   if (!Array.isArray(scores) || scores.length !== tokens.length || !scores.every(Number.isFinite)) {
     throw badModel(file, `tokenizer.ggml.scores: expected ${tokens.length} numbers`);
   }
   const unknown = { byteFallback: true, unknownId, fuse: true };
   const alphabet = characterAlphabet(new Map([...pieces, ...bytePieces]), unknown);
-  const merges = new ScoredMerges(pieces, tokens, scores as readonly number[]);
+  const allTexts = texts
+    .toArray()
+    .map((text, id) => (tokens.at(id) === undefined ? undefined : text));
+  const merges = new ScoredMerges(pieces, allTexts, scores as readonly number[]);
   const addPrefix = metadata.get('tokenizer.ggml.add_space_prefix') !== false;
   return {
     alphabet,
@@ -101,4 +122,10 @@ function sentencePiece(
     encodeWord: bpeEncoder(merges, alphabet, null, controlIds),
     prefixIds: vocabulary.prefixIds(true),
   };
+}
+
+/** Ids by text, of some tokens. */
+function textsOf(texts: TextList, isWanted: (id: number) => boolean): ReadonlyMap<string, number> {
+  const entries = texts.toArray().map((text, id) => [text, id] as const);
+  return new Map(entries.filter(([, id]) => isWanted(id)));
 }

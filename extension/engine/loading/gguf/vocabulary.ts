@@ -1,19 +1,22 @@
 import type { AddedToken } from '../added_tokens';
+import type { TokenTexts } from '../alphabet';
 import { badModel, quote, unsupportedModel } from '../bad_model';
 import { ConfigReader } from '../config_reader';
-import type { GgufMetadata } from './metadata';
+import { type GgufMetadata, TOKENS_KEY } from './metadata';
+import { TextList } from './text_list';
 
 /** The tokens of a GGUF file. */
 export interface GgufVocabulary {
   /** 'gpt2': byte-level BPE; 'llama': SentencePiece. */
   readonly model: 'gpt2' | 'llama';
+  /** All of them, by id. */
+  readonly texts: TextList;
   /** By id; undefined for a token that is not used. */
-  readonly tokens: readonly (string | undefined)[];
-  /** Tokens that text becomes. */
-  readonly pieces: ReadonlyMap<string, number>;
-  /** SentencePiece's tokens for single bytes. */
-  readonly bytePieces: ReadonlyMap<string, number>;
-  readonly allTexts: ReadonlyMap<string, number>;
+  readonly tokens: TokenTexts;
+  /** True for a token that text becomes. */
+  readonly isPiece: (id: number) => boolean;
+  /** True for one of SentencePiece's tokens for single bytes. */
+  readonly isByte: (id: number) => boolean;
   readonly addedTokens: readonly AddedToken[];
   readonly eosId: number | null;
   readonly unknownId: number | null;
@@ -25,7 +28,8 @@ export interface GgufVocabulary {
 
 /** `tokenizer.ggml.token_type`. */
 const TYPE = { normal: 1, unknown: 2, control: 3, user: 4, unused: 5, byte: 6 } as const;
-const MAX_TOKEN_LENGTH = 2_048;
+/** 2,048 characters of three bytes. */
+const MAX_TOKEN_BYTES = 3 * 2_048;
 
 /** Tokens that are control tokens by their use, whatever their type says. */
 const CONTROL_KEYS = [
@@ -71,25 +75,20 @@ export function readVocabulary(file: string, metadata: GgufMetadata): GgufVocabu
   const types = tokenTypes(file, metadata, texts.length);
   const controlIds = readControlIds(file, metadata);
   const isControl = new Set(controlIds.values());
-  const textsOf = (...wanted: number[]) =>
-    new Map(
-      texts
-        .map((text, id) => [text, id] as const)
-        .filter(([, id]) => wanted.includes(types[id] ?? 0) && !isControl.has(id)),
-    );
-  const pieces = textsOf(TYPE.normal);
   const eosId = controlIds.get('eos_token_id') ?? null;
   return {
     model,
-    tokens: texts.map((text, id) => (types[id] === TYPE.unused ? undefined : text)),
-    pieces,
-    bytePieces: textsOf(TYPE.byte),
-    allTexts: new Map(texts.map((text, id) => [text, id])),
-    addedTokens: texts.flatMap((content, id) => {
-      const type = types[id];
+    texts,
+    tokens: {
+      length: texts.length,
+      at: (id) => (types[id] === TYPE.unused ? undefined : texts.at(id)),
+    },
+    isPiece: (id) => types[id] === TYPE.normal && !isControl.has(id),
+    isByte: (id) => types[id] === TYPE.byte && !isControl.has(id),
+    addedTokens: types.flatMap((type, id) => {
       const special = type === TYPE.control || isControl.has(id);
-      const isAdded = special || type === TYPE.user;
-      return isAdded && content !== '' ? [addedToken(id, content, special)] : [];
+      const content = special || type === TYPE.user ? (texts.at(id) ?? '') : '';
+      return content === '' ? [] : [addedToken(id, content, special)];
     }),
     eosId,
     unknownId: unknownId(file, metadata, types),
@@ -103,17 +102,18 @@ export function readVocabulary(file: string, metadata: GgufMetadata): GgufVocabu
   };
 }
 
-function tokenTexts(file: string, metadata: GgufMetadata): readonly string[] {
-  const texts = metadata.get('tokenizer.ggml.tokens');
-  const isList = Array.isArray(texts) && texts.length > 0;
-  if (!isList || !texts.every((text) => typeof text === 'string')) {
-    throw badModel(file, 'tokenizer.ggml.tokens: expected a list of strings');
+function tokenTexts(file: string, metadata: GgufMetadata): TextList {
+  const texts = metadata.get(TOKENS_KEY);
+  if (!(texts instanceof TextList) || texts.length === 0) {
+    throw badModel(file, `${TOKENS_KEY}: expected a list of strings`);
   }
-  const list = texts as readonly string[];
-  const long = list.findIndex((text) => text.length > MAX_TOKEN_LENGTH);
-  if (long === -1) return list;
-  const problem = `got ${list[long]?.length} characters, expected at most ${MAX_TOKEN_LENGTH}`;
-  throw badModel(file, `tokenizer.ggml.tokens[${long}]: ${problem}`);
+  const long = texts.ends.findIndex((end, i) => end - texts.start(i) > MAX_TOKEN_BYTES);
+  if (long === -1) return texts;
+  const bytes = (texts.ends[long] ?? 0) - texts.start(long);
+  throw badModel(
+    file,
+    `${TOKENS_KEY}[${long}]: got ${bytes} bytes, expected at most ${MAX_TOKEN_BYTES}`,
+  );
 }
 
 function tokenTypes(file: string, metadata: GgufMetadata, count: number): readonly number[] {

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { TableFiles } from '../../../../extension/engine/backend/table_files';
+import { MERGES_KEY, TOKENS_KEY } from '../../../../extension/engine/loading/gguf/metadata';
+import { GgufModel } from '../../../../extension/engine/loading/gguf/model';
+import type { KeptTables } from '../../../../extension/engine/loading/kept_tables';
+import { loadTokenizer, type Tokenizer } from '../../../../extension/engine/loading/tokenizer';
+import { assertFails, FIXTURES, SPROUT, temporaryFolder } from '../model_fixture';
+import { convert } from './convert';
+import { i32, text, type Value } from './gguf_fixture';
+
+interface BpeJson {
+  readonly model: {
+    readonly vocab: Readonly<Record<string, number>>;
+    readonly merges: readonly (string | readonly [string, string])[];
+  };
+  readonly added_tokens: readonly { readonly id: number; readonly content: string }[];
+}
+
+const JSON_FILE = JSON.parse(readFileSync(join(SPROUT, 'tokenizer.json'), 'utf8')) as BpeJson;
+const MERGES = JSON_FILE.model.merges.map((merge) =>
+  typeof merge === 'string' ? merge : merge.join(' '),
+);
+const [NORMAL, CONTROL, UNUSED] = [1, 3, 5];
+
+/** The tokens of sprout as a GGUF file has them. */
+function sproutTokens(): { tokens: string[]; types: number[] } {
+  const { model, added_tokens: added } = JSON_FILE;
+  const size = Math.max(...Object.values(model.vocab), ...added.map(({ id }) => id)) + 1;
+  const tokens = Array.from({ length: size }, (_, id) => `[PAD${id}]`);
+  const types = Array<number>(size).fill(UNUSED);
+  for (const [token, id] of Object.entries(model.vocab)) {
+    tokens[id] = token;
+    types[id] = NORMAL;
+  }
+  for (const { id, content } of added) {
+    tokens[id] = content;
+    types[id] = CONTROL;
+  }
+  return { tokens, types };
+}
+
+/** A model with the tokenizer of sprout, and `changes` to its metadata. */
+function modelWith(changes: Readonly<Record<string, Value>> = {}): GgufModel {
+  const { tokens, types } = sproutTokens();
+  const path = join(temporaryFolder(), 'model.gguf');
+  const metadata = {
+    'tokenizer.ggml.model': text('gpt2'),
+    'tokenizer.ggml.pre': text('qwen2'),
+    [TOKENS_KEY]: text(tokens),
+    'tokenizer.ggml.token_type': i32(types),
+    [MERGES_KEY]: text(MERGES),
+  };
+  const checkpoint = join(FIXTURES, 'families/qwen3-yarn');
+  writeFileSync(path, convert(checkpoint, { ...metadata, ...changes }));
+  return GgufModel.open(path);
+}
+
+const TEXT = 'function größe(x) {\n\treturn `a${x}` + "\u{1f600}";\n} <|fim_middle|>   end';
+
+function assertSame(got: Tokenizer, expected: Tokenizer): void {
+  assert.deepEqual(got.encode(TEXT), expected.encode(TEXT));
+  assert.deepEqual(got.encodeTemplate(TEXT), expected.encodeTemplate(TEXT));
+  for (let id = 0; id < expected.vocabSize; id++) {
+    assert.deepEqual(got.tokenBytes(id), expected.tokenBytes(id), `token ${id}`);
+    assert.equal(got.isSpecial(id), expected.isSpecial(id));
+  }
+}
+
+test('the tokenizer of a folder and of its GGUF file are the same', () => {
+  const model = modelWith();
+  assertSame(model.tokenizer(), loadTokenizer(SPROUT));
+  model.close();
+});
+
+test('tables are kept and recalled, and give the same', () => {
+  // More merges than sprout has; the further ones never apply.
+  const merges = text([...MERGES, ...Array<string>(30_000).fill(MERGES[0] ?? '')]);
+  const model = modelWith({ [MERGES_KEY]: merges });
+  const folder = temporaryFolder();
+  const files = new TableFiles(folder);
+  const plain = model.tokenizer();
+  assertSame(model.tokenizer(files), plain);
+  assert.equal(readdirSync(join(folder, 'packed')).length, 1);
+  let numRecalled = 0;
+  const counted: KeptTables = {
+    recall(name) {
+      const bytes = files.recall(name);
+      if (bytes !== null) numRecalled++;
+      return bytes;
+    },
+    keep: () => assert.fail('they are there'),
+  };
+  assertSame(model.tokenizer(counted), plain);
+  assert.equal(numRecalled, 1);
+  model.close();
+});
+
+test('two tokens of one text are no error, and text comes back', () => {
+  const { tokens, types } = sproutTokens();
+  const model = modelWith({
+    [TOKENS_KEY]: text([...tokens, 'Ġreturn']),
+    'tokenizer.ggml.token_type': i32([...types, NORMAL]),
+  });
+  const tokenizer = model.tokenizer();
+  assert.equal(tokenizer.decode(tokenizer.encode('a return')), 'a return');
+  model.close();
+});
+
+describe('what is wrong', () => {
+  const cases: Record<string, [Readonly<Record<string, Value>>, string]> = {
+    'a merge of no token': [{ [MERGES_KEY]: text([...MERGES, 'Ġ <none>']) }, '"Ġ <none>"'],
+    'a merge of one token': [{ [MERGES_KEY]: text(['Ġ']) }, `${MERGES_KEY}[0]`],
+    'no merges': [{ [MERGES_KEY]: i32([1]) }, `${MERGES_KEY}: got `],
+    'no tokens': [{ [TOKENS_KEY]: i32([1]) }, `${TOKENS_KEY}: expected a list of strings`],
+    'a token too long': [{ [TOKENS_KEY]: text(['x'.repeat(7_000)]) }, 'got 7000 bytes'],
+  };
+  for (const [name, [changes, problem]] of Object.entries(cases)) {
+    test(name, () => {
+      const model = modelWith(changes);
+      assertFails(() => model.tokenizer(), 'bad_model', problem);
+      model.close();
+    });
+  }
+
+  test('characters that are cut between two tokens', () => {
+    const path = join(temporaryFolder(), 'model.gguf');
+    const file = convert(join(FIXTURES, 'families/qwen3-yarn'), {
+      [TOKENS_KEY]: text(['abcd\u00e9', 'x']),
+    });
+    // The last byte of the first text goes to the second.
+    const at = file.indexOf('abcd\u00e9');
+    const bytes = Buffer.concat([
+      file.subarray(0, at - 8),
+      Buffer.of(5, 0, 0, 0, 0, 0, 0, 0),
+      file.subarray(at, at + 5),
+      Buffer.of(2, 0, 0, 0, 0, 0, 0, 0),
+      file.subarray(at + 5, at + 6),
+      file.subarray(at + 14),
+    ]);
+    writeFileSync(path, bytes);
+    assertFails(() => GgufModel.open(path), 'bad_model', `"${TOKENS_KEY}": not UTF-8`);
+  });
+});
