@@ -13,26 +13,35 @@ inline float silu(float x) {
 
 /**
  * silu of the causal convolution of each channel, and the window moves on. A thread takes a channel through
- * all rows of a sequence. Grid: channels / ELEMENT_THREADS, sequences.
+ * CONVOLVED_ROWS rows of a sequence; the one with the first rows, which alone reads the window, also writes
+ * it. Grid: channels / ELEMENT_THREADS, sequences, parts of the longest sequence.
  */
 KERNEL(gated_delta_convolve, ELEMENT_THREADS)
 (BUFFER(const uchar, x, 0), BUFFER(const float, conv, 1), BUFFER(const int, positions, 2),
  BUFFER(const int, offsets, 3), BUFFER(const int, state_slots, 4), BUFFER(float, inputs, 5),
  BUFFER(float, convolved, 6), PARAMS(GatedDeltaParams, p, 7), GRID) {
   const uint channel = group.x * ELEMENT_THREADS + thread_index;
-  if (channel >= p.channels) return;
   const uint first = uint(offsets[group.y]);
   const uint end = uint(offsets[group.y + 1]);
+  const uint begin = first + group.z * CONVOLVED_ROWS;
+  if (channel >= p.channels || begin >= end) return;
   const uint past = p.taps - 1;
   const ulong state = ulong(uint(state_slots[group.y])) * past * p.channels + channel;
+  const bool is_first = group.z == 0;
   const bool is_start = positions[first] == 0;
   float window[MAX_TAPS];
   float taps[MAX_TAPS];
   UNROLL for (uint j = 0; j < MAX_TAPS; j++) {
-    window[j] = j < past && !is_start ? float(inputs[state + ulong(j) * p.channels]) : 0.0f;
+    window[j] = 0.0f;
     taps[j] = j < p.taps ? float(conv[channel * p.taps + j]) : 0.0f;
+    if (j >= past) continue;
+    if (!is_first) {
+      window[j] = load_value(x, kXType, (begin - past + j) * p.x_stride + channel);
+    } else if (!is_start) {
+      window[j] = inputs[state + ulong(j) * p.channels];
+    }
   }
-  for (uint row = first; row < end; row++) {
+  for (uint row = begin; row < min(begin + CONVOLVED_ROWS, end); row++) {
     const float newest = load_value(x, kXType, row * p.x_stride + channel);
     float sum = 0.0f;
     UNROLL for (uint j = 0; j < MAX_TAPS; j++) {
@@ -44,8 +53,12 @@ KERNEL(gated_delta_convolve, ELEMENT_THREADS)
       if (j < past) window[j] = window[j + 1];
     }
   }
+  if (!is_first) return;
+  const bool is_whole = end - first <= CONVOLVED_ROWS;
   UNROLL for (uint j = 0; j < MAX_TAPS; j++) {
-    if (j < past) inputs[state + ulong(j) * p.channels] = window[j];
+    if (j >= past) continue;
+    inputs[state + ulong(j) * p.channels] =
+        is_whole ? window[j] : load_value(x, kXType, (end - past + j) * p.x_stride + channel);
   }
 }
 

@@ -223,6 +223,8 @@ struct GatedDeltaParams {
 };
 static_assert(sizeof(GatedDeltaParams) == 36, "layout shared with the encoder");
 
+/** Rows of a sequence that one thread convolves: more than a window has. */
+enum { CONVOLVED_ROWS = 32 };
 /** Rows of a chunk, and the widest keys that its kernels take. */
 enum { DELTA_CHUNK = 16, MAX_CHUNK_KEY_DIM = 128 };
 /** What is prepared of a value head in a chunk, in floats; see metal/gated_delta_chunk.metal. */

@@ -43,16 +43,16 @@ void GatedDelta(Dispatcher& dispatcher, const StepOperand& step, const GatedDelt
                                 .x_stride = StrideOf(op.x, channels + 2 * layer.value_heads),
                                 .tiled = layer.tiled ? 1u : 0u,
                                 .chunked_rows = HasChunks(layer) ? kChunkedRows : UINT32_MAX};
+  // All that is known here of the longest sequence.
+  const uint32_t longest = step.rows - step.sequences + 1;
   dispatcher.Run(
       {"gated_delta_convolve",
        constants,
-       {DivideUp(channels, ELEMENT_THREADS), step.sequences, 1},
+       {DivideUp(channels, ELEMENT_THREADS), step.sequences, DivideUp(longest, CONVOLVED_ROWS)},
        ELEMENT_THREADS},
       {op.x.view, op.conv, step.positions, step.offsets, step.state_slots, layer.inputs, scratch.normalized},
       params);
   dispatcher.Barrier();
-  // All that is known here of the longest sequence.
-  const uint32_t longest = step.rows - step.sequences + 1;
   const bool has_long = longest >= params.chunked_rows;
   if (!has_long || step.sequences > 1) {
     dispatcher.Run({"gated_delta_step",

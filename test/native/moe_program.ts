@@ -53,6 +53,9 @@ export const EXPERT_CASES: {
   readonly rows: number;
   readonly matrices: number;
   readonly shared: Coding | null;
+  /** Of the ups, where they are not coded like the gates. */
+  readonly ups?: Coding;
+  readonly sharedUps?: Coding;
 }[] = [
   { coding: 'F32', rows: 32, matrices: 1, shared: null },
   { coding: 'BF16', rows: 27, matrices: 2, shared: { bits: 8, groupSize: 64, scales: 'F16' } },
@@ -63,4 +66,18 @@ export const EXPERT_CASES: {
     shared: { bits: 4, groupSize: 64, scales: 'BF16' },
   },
   { coding: { bits: 4, groupSize: 64, scales: 'BF16' }, rows: 40, matrices: 6, shared: 'BF16' },
+  {
+    coding: { bits: 4, groupSize: 64, scales: 'F16' },
+    rows: 40,
+    matrices: 1,
+    shared: null,
+    ups: { bits: 6, groupSize: 64, scales: 'F16' },
+  },
+  {
+    coding: { bits: 4, groupSize: 32, scales: 'BF16' },
+    rows: 32,
+    matrices: 1,
+    shared: 'BF16',
+    sharedUps: { bits: 8, groupSize: 64, scales: 'F16' },
+  },
 ];

@@ -60,6 +60,7 @@ class Binder {
   /** A matrix of experts: the rows of all of `ids`. Throws Error unsupported when they are coded unlike. */
   Matrix Experts(const char* op, const std::vector<program::WeightId>& ids);
   Command UnlikeGlu(const program::Glu& i);
+  Command UnlikeMoeGlu(const program::MoeGlu& i);
   LinearOperand SharedGlu(const program::MoeGlu& i);
 
   const program::Program& program_;

@@ -287,7 +287,86 @@ Command Binder::operator()(const program::MoeLinear& i) {
   return ExpertsCommand(op, shared);
 }
 
+namespace {
+
+/** The gates or the ups of all experts, and of the shared one if its operand has rows of a weight. */
+struct GluSide {
+  ExpertsOperand experts;
+  LinearOperand shared;
+
+  /** To float32 [rows, columns of all slots]. */
+  void Run(const StepContext& c, uint32_t rows, const BufferView& memory, uint32_t columns) const {
+    ExpertsOperand op = experts;
+    op.rows = rows;
+    op.out = {memory, DTYPE_F32, columns};
+    MoeExpand(c.dispatcher, op, c.scratch);
+    c.dispatcher.Barrier();  // of the scratch memory
+    if (shared.weight.rows == 0) return;
+    LinearOperand own = shared;
+    own.rows = rows;
+    own.out = {memory, DTYPE_F32, columns, columns - own.outputs};
+    Linear(c.dispatcher, own, c.scratch);
+    c.dispatcher.Barrier();
+  }
+  ScratchBytes ScratchOf(uint32_t rows) const {
+    ExpertsOperand op = experts;
+    LinearOperand own = shared;
+    op.rows = own.rows = rows;
+    const ScratchBytes bytes = ExpertsScratchOf(op);
+    return own.weight.rows == 0 ? bytes : Most(bytes, LinearScratchOf(own));
+  }
+};
+
+}  // namespace
+
+/** Gates and ups are coded unlike: products of their own, then the activation over all slots. */
+Command Binder::UnlikeMoeGlu(const program::MoeGlu& i) {
+  const auto side_of = [&](const std::vector<WeightId>& ids, WeightId bias, WeightId shared) {
+    GluSide side{.experts = {.x = Value(i.x),
+                             .norm = Norm(i.norm),
+                             .route = View(i.route),
+                             .experts = Count(i.experts),
+                             .top_k = Count(i.top_k),
+                             .weight = Experts("moe_glu", ids),
+                             .bias = weights_.Vector(bias)}};
+    side.experts.expert_rows = side.experts.weight.rows / side.experts.experts;
+    if (shared == program::kNone) return side;
+    side.shared = {.x = Value(i.x), .weight = weights_.Rows({shared}), .norm = Norm(i.norm)};
+    side.shared.outputs = side.shared.weight.rows;
+    return side;
+  };
+  const GluSide gate = side_of(i.gate, i.gate_bias, i.shared_gate);
+  const GluSide up = side_of(i.up, i.up_bias, i.shared_up);
+  const uint32_t columns = Cols(i.out);
+  const auto bytes_of = [columns](uint32_t rows) { return AlignUp(size_t{rows} * columns * sizeof(float)); };
+  Command command;
+  for (const GluSide* side : {&gate, &up}) {
+    const auto share_of = [&](int64_t all) { return all / side->experts.experts * side->experts.top_k; };
+    command.weight_bytes += share_of(BytesOf(side->experts.weight)) + BytesOf(side->shared.weight);
+    command.multiplies += share_of(Multiplies(side->experts.weight)) + Multiplies(side->shared.weight);
+  }
+  command.scratch = [=](uint32_t rows) {
+    ScratchBytes bytes = Most(gate.ScratchOf(rows), up.ScratchOf(rows));
+    bytes.products = 2 * bytes_of(rows);
+    return bytes;
+  };
+  command.encode = [=, kind = static_cast<ActivationKind>(i.activation), out = Value(i.out)](
+                       const StepContext& c, uint32_t rows) {
+    const size_t bytes = bytes_of(rows);
+    const BufferView& memory = c.scratch.products;
+    const BufferView gates{memory.buffer, memory.offset, bytes};
+    const BufferView ups{memory.buffer, memory.offset + bytes, bytes};
+    gate.Run(c, rows, gates, columns);
+    up.Run(c, rows, ups, columns);
+    Activate(c.dispatcher, rows * columns, kind, {gates, DTYPE_F32}, {ups, DTYPE_F32}, out);
+  };
+  return command;
+}
+
 Command Binder::operator()(const program::MoeGlu& i) {
+  const bool is_shared_alike =
+      i.shared_gate == program::kNone || weights_.AreAlike({i.shared_gate, i.shared_up});
+  if (!is_shared_alike || !weights_.AreAlike({i.gate[0], i.up[0]})) return UnlikeMoeGlu(i);
   const Matrix weight = Experts("moe_glu", Joined(i.gate, i.up));
   const int64_t rows = int64_t{weight.rows} / 2;
   const ExpertsOperand op{.x = Value(i.x),
