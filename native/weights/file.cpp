@@ -22,13 +22,14 @@ Files::~Files() {
 }
 
 void Files::Open(const StoredTensor& tensor) {
-  if (!tensor.bytes.empty() || descriptors_.count(tensor.file) > 0) return;
+  if (tensor.is_absent || !tensor.bytes.empty() || descriptors_.count(tensor.file) > 0) return;
   const int descriptor = open(tensor.file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) throw BadModel(tensor.file + ": cannot be opened: " + LastError());
   descriptors_.emplace(tensor.file, descriptor);
 }
 
 Bytes Files::Read(const StoredTensor& tensor, int64_t begin, int64_t end) const {
+  if (tensor.is_absent) throw Error("not_packed", tensor.name + ": left out");
   if (!tensor.bytes.empty()) return {tensor.bytes.begin() + begin, tensor.bytes.begin() + end};
   Bytes bytes(static_cast<size_t>(end - begin));
   const int descriptor = descriptors_.at(tensor.file);

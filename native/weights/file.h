@@ -41,7 +41,7 @@ class Files {
   void Open(const StoredTensor& tensor);
   /**
    * Bytes [begin, end) of a tensor of an open file. Throws Error bad_model when the file ends or cannot be
-   * read.
+   * read, and not_packed, which native.ts catches, when the tensor was left out.
    */
   Bytes Read(const StoredTensor& tensor, int64_t begin, int64_t end) const;
 

@@ -32,9 +32,9 @@ std::vector<uint8_t> ParseBytes(const Fields& f) {
 
 StoredTensor ParseTensor(const Fields& f) {
   StoredTensor tensor{
-      f.String("name"), OneOf(f, "dtype", kElementTypes),  {},
-      f.String("file"), f.Integer("offset", 0, kMaxBytes), f.Integer("byteLength", 0, kMaxBytes),
-      ParseBytes(f)};
+      f.String("name"), OneOf(f, "dtype", kElementTypes),          {},
+      f.String("file"), f.Integer("offset", 0, kMaxBytes),         f.Integer("byteLength", 0, kMaxBytes),
+      ParseBytes(f),    f.Has("isAbsent") && f.Boolean("isAbsent")};
   f.ForEach("shape", [&](const Napi::Value& value, const std::string& place) {
     tensor.shape.push_back(program::ToInteger(value, place, 0, kMaxBytes));
   });

@@ -21,6 +21,8 @@ struct StoredTensor {
   int64_t byte_length;
   /** The tensor itself, when it does not lie in one piece in the file. */
   std::vector<uint8_t> bytes;
+  /** It would have to come as bytes, and is left out where packed weights are expected. */
+  bool is_absent = false;
 };
 
 enum class SourceKind { kDense, kAffine, kMicroscaled, kGguf };

@@ -12,10 +12,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { cacheFolder, PackedCache } from '../../extension/engine/backend/packed_cache';
+import { fuse } from '../../extension/engine/core/fuse';
+import { buildProgram } from '../../extension/engine/core/models/registry';
 import type { Program } from '../../extension/engine/core/program';
+import { openModel } from '../../extension/engine/loading/open_model';
+import type { WeightStore } from '../../extension/engine/loading/weights';
 import { backendUnderTest, TestProgram } from './harness';
 
 /** Only the CPU rounds activations. */
@@ -203,6 +207,51 @@ describe('the packed-weights cache', () => {
     const cache = new PackedCache({ folder: '/proc/none/deeper', minBytes: 0 });
     const { file } = cache.entryFor(backendUnderTest().name, program, weights, 'fast');
     assert.equal(file, '');
+  });
+
+  test('parts of tensors are not read when they are packed, and are when the file is damaged', async () => {
+    const path = resolve(__dirname, '../fixtures/families/qwen3-next');
+    const load = async () => {
+      const model = openModel(path);
+      const program = fuse(buildProgram(model.config(), model.weights));
+      const read: string[] = [];
+      const store: WeightStore = {
+        has: (name) => model.weights.has(name),
+        weight: (...of) => model.weights.weight(...of),
+        read(tensor) {
+          read.push(tensor.name);
+          return model.weights.read(tensor);
+        },
+        assertAllUsed: () => {},
+        close: () => {},
+      };
+      const executable = await backendUnderTest().compile(program, store, {
+        precision: 'exact',
+        kvBlocks: 1,
+        maxTokens: 4,
+        maxLogitRows: 4,
+        threads: 2,
+        packed: { folder, minBytes: 0 },
+      });
+      const result = await executable.step({
+        tokens: Int32Array.of(3, 5),
+        positions: Int32Array.of(0, 1),
+        offsets: Int32Array.of(0, 2),
+        blockTables: Int32Array.of(0),
+        blocksPerSequence: 1,
+        logitRows: Int32Array.of(1),
+        stateSlots: Int32Array.of(0),
+      });
+      executable.dispose();
+      model.close();
+      return { read, logits: [...result] };
+    };
+    const first = await load();
+    assert.ok(first.read.some((name) => name.endsWith('in_proj_qkvz.weight')));
+    const second = await load();
+    assert.deepEqual(second, { read: [], logits: first.logits });
+    flip(onlyFile(), 1_000);
+    assert.deepEqual(await load(), first);
   });
 
   test('a file that cannot be read is no error', async () => {

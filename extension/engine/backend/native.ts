@@ -16,7 +16,7 @@ import type {
   StepBatch,
 } from './backend';
 import { calibrated, EXACT, formatBits, parseBits } from './calibrate';
-import { withBytes } from './carried_weights';
+import { sourcesOf, withoutParts } from './carried_weights';
 import { PackedCache } from './packed_cache';
 import { weightsOf } from './weight_identity';
 
@@ -345,25 +345,27 @@ function packageRoot(): string {
 /** Whether there are weights for which activations are rounded. */
 const hasCodes = (weights: readonly Weight[]) => weights.some(({ kind }) => kind !== 'dense');
 
-function compiled(
+async function compiled(
   addon: Addon,
   program: Program,
   weights: readonly Weight[],
   store: WeightStore,
   options: Parameters<Addon['compile']>[2],
 ): Promise<Handle> {
-  const sources = weights.map((weight) => withBytes(weight, store));
-  const plain = { ...program, weights: program.weights.map(withoutPart) };
-  return translated(() => addon.compile(plain, sources, options));
+  const plain = withoutParts(program);
+  const compile = (isPacked: boolean) =>
+    addon.compile(plain, sourcesOf(program, weights, store, isPacked), options);
+  return translated(async () => {
+    const isPacked = options.packedFile !== '' && existsSync(options.packedFile);
+    try {
+      return await compile(isPacked);
+    } catch (error) {
+      const isDamaged = error instanceof Error && 'code' in error && error.code === 'not_packed';
+      if (!isPacked || !isDamaged) throw error;
+      return await compile(false);
+    }
+  });
 }
-
-/** The weight store has resolved the part; the addon gets the tensor that it is. */
-const withoutPart = ({ name, kind, rows, cols }: Program['weights'][number]) => ({
-  name,
-  kind,
-  rows,
-  cols,
-});
 
 async function translated<T>(call: () => Promise<T>): Promise<T> {
   try {
