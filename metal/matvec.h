@@ -69,6 +69,9 @@ struct Run {
   uint words[MAX_LANE_ROWS * kWords];
   float scales[MAX_LANE_ROWS];
   float biases[MAX_LANE_ROWS];
+  // Of the second half of the run, when has_fine_groups.
+  float second_scales[MAX_LANE_ROWS];
+  float second_biases[MAX_LANE_ROWS];
 };
 
 /** x[k … k + 8) with the norm's weight applied, zeros from `columns` on; RMS leaves 1 / rms to the epilogue
@@ -101,8 +104,9 @@ inline void stage_x(thread Tile& tile, uint block, uint lane, const thread float
   load_x(tile, block + lane * 8, values);
   float total = 0.0f;
   UNROLL for (uint i = 0; i < 8; i++) total += values[i];
+  // Of half a run, then of the lane's neighbours, who have the other half.
   total += simd_shuffle_xor(total, 1);
-  total += simd_shuffle_xor(total, 2);
+  const float other = simd_shuffle_xor(total, 2);
   // The block before this one may still be read.
   lanes_barrier();
   const uint at = lane / 4 * RUN_PITCH + lane % 4 * 2;
@@ -110,7 +114,7 @@ inline void stage_x(thread Tile& tile, uint block, uint lane, const thread float
                            values[3] * factors[3]);
   staged[at + 1] = make_float4(values[4] * factors[4], values[5] * factors[5], values[6] * factors[6],
                                values[7] * factors[7]);
-  if (lane % 4 == 0) staged[at + RUN / 4] = make_float4(total, 0.0f, 0.0f, 0.0f);
+  if (lane % 4 == 0) staged[at + RUN / 4] = make_float4(total + other, total, other, 0.0f);
   lanes_barrier();
 }
 
@@ -170,6 +174,9 @@ inline void load_run(thread Tile& tile, uint k, thread Run<kWidth>& run) {
     const uint group = tile.rows[r] * (tile.columns / kGroupSize) + k / kGroupSize;
     run.scales[r] = k < tile.columns ? load_value(tile.scales, kScaleType, group) : 0.0f;
     run.biases[r] = k < tile.columns ? load_value(tile.biases, kScaleType, group) : 0.0f;
+    if (!has_fine_groups()) continue;
+    run.second_scales[r] = k < tile.columns ? load_value(tile.scales, kScaleType, group + 1) : 0.0f;
+    run.second_biases[r] = k < tile.columns ? load_value(tile.biases, kScaleType, group + 1) : 0.0f;
   }
 }
 
@@ -230,12 +237,16 @@ inline void sum_packed(thread Tile& tile, uint part, uint parts, uint lane, THRE
         UNROLL for (uint i = 0; i < 4; i++) {
           dots[r] = fma(number_in_place<kWidth>(run.words + r * kWidth, four + i), x[i], dots[r]);
         }
+        if (!has_fine_groups() || four + 4 != RUN / 2) continue;
+        tile.sums[r] = fma(run.scales[r], dots[r], tile.sums[r]);
+        dots[r] = 0.0f;
       }
     }
     const float4 total = staged[own * RUN_PITCH + RUN / 4];
     UNROLL_BY_CONSTANT for (uint r = 0; r < kLaneRows; r++) {
-      tile.sums[r] = fma(run.scales[r], dots[r], tile.sums[r]);
-      tile.sums[r] = fma(run.biases[r], total.x, tile.sums[r]);
+      tile.sums[r] = fma(has_fine_groups() ? run.second_scales[r] : run.scales[r], dots[r], tile.sums[r]);
+      tile.sums[r] = fma(run.biases[r], has_fine_groups() ? total.y : total.x, tile.sums[r]);
+      if (has_fine_groups()) tile.sums[r] = fma(run.second_biases[r], total.z, tile.sums[r]);
     }
   }
 }

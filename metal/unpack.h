@@ -96,6 +96,11 @@ inline void load_half_run(DEVICE(const uint) source, ulong first, thread uint* w
   }
 }
 
+/** Whether a run of 32 numbers is two groups. */
+inline bool has_fine_groups() {
+  return kGroupSize == 16;
+}
+
 /** w[row, column … column + 31] of an affine weight; column is a multiple of 32 below `columns`. */
 template <uint kWidth>
 inline void load_packed_run(DEVICE(const uchar) weight, DEVICE(const uchar) scales,
@@ -105,9 +110,13 @@ inline void load_packed_run(DEVICE(const uchar) weight, DEVICE(const uchar) scal
   DEVICE(const uint) source = AS_DEVICE(const uint, weight);
   load_words<kWidth>(source + (ulong(row) * columns + column) / 32 * kWidth, words);
   const uint group = row * (columns / kGroupSize) + column / kGroupSize;
-  const float scale = load_value(scales, kScaleType, group);
-  const float bias = load_value(biases, kScaleType, group);
+  float scale = load_value(scales, kScaleType, group);
+  float bias = load_value(biases, kScaleType, group);
   UNROLL for (uint i = 0; i < 32; i++) {
+    if (has_fine_groups() && i == 16) {
+      scale = load_value(scales, kScaleType, group + 1);
+      bias = load_value(biases, kScaleType, group + 1);
+    }
     values[i] = fma(number_in_place<kWidth>(words, i), scale * place_factor<kWidth>(i), bias);
   }
 }

@@ -125,6 +125,10 @@ const FORMATS: readonly Format[] = [
   affine(4, 32, 'bf16'),
   affine(3, 128, 'f32'),
   affine(8, 32, 'f32'),
+  affine(2, 16, 'f32'),
+  affine(3, 16),
+  affine(5, 16, 'bf16'),
+  affine(6, 16),
   { type: 'f32' },
   { type: 'f16' },
   { type: 'bf16' },
@@ -169,7 +173,10 @@ describe('linear on the soft device', { skip }, () => {
     for (const columns of [32, 96, 160, 544, 1056]) {
       for (const rows of [1, 5, 19]) {
         for (const bits of [4, 5]) {
-          await check(runner, { rows, columns, outputs: 9, format: affine(bits, 32) }, columns);
+          for (const groupSize of [16, 32]) {
+            const format = affine(bits, groupSize);
+            await check(runner, { rows, columns, outputs: 9, format }, columns);
+          }
         }
       }
     }

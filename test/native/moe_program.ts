@@ -66,6 +66,7 @@ export const EXPERT_CASES: {
     shared: { bits: 4, groupSize: 64, scales: 'BF16' },
   },
   { coding: { bits: 4, groupSize: 64, scales: 'BF16' }, rows: 40, matrices: 6, shared: 'BF16' },
+  { coding: { mode: 'nvfp4' }, rows: 64, matrices: 1, shared: null },
   {
     coding: { bits: 4, groupSize: 64, scales: 'F16' },
     rows: 40,

@@ -1,7 +1,3 @@
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-
 #include "../../error.h"
 #include "../../weights/gguf_blocks.h"
 #include "group_writer.h"
@@ -27,29 +23,14 @@ class BlockCoding : public Coding {
   void Write(int64_t first, int64_t last, const RowsPlace& place) const override {
     const weights::Bytes bytes = files_.Read(tensor_, first * row_bytes_, last * row_bytes_);
     GroupWriter writer(matrix(), place);
-    uint8_t* target = place.data;
-    int64_t bad = 0;
     for (const uint8_t* block = bytes.data(); block < bytes.data() + bytes.size(); block += format_.bytes) {
-      weights::CodeGroup groups[weights::kMaxBlockColumns / weights::kCodeGroup];
       if (format_.groups != nullptr) {
-        format_.groups(block, groups);
+        WriteGroups<weights::CodeGroup>(format_.groups, block, &writer);
       } else {
-        float values[weights::kMaxBlockColumns];
-        weights::DecodeFineBlock(format_, block, values);
-        if (matrix().type == DTYPE_F32) {
-          const size_t size = static_cast<size_t>(format_.columns) * sizeof(float);
-          std::memcpy(target, values, size);
-          target += size;
-          bad += std::count_if(values, values + format_.columns, [](float v) { return !std::isfinite(v); });
-          continue;
-        }
-        for (int64_t c = 0; c < format_.columns; c += weights::kCodeGroup)
-          groups[c / weights::kCodeGroup] = weights::QuantizeToBytes(values + c);
+        WriteGroups<weights::FineGroup>(format_.fine_groups, block, &writer);
       }
-      for (int64_t g = 0; g < format_.columns / weights::kCodeGroup; g++)
-        writer.Add(groups[g].codes, groups[g].scale, groups[g].bias);
     }
-    bad += writer.bad();
+    const int64_t bad = writer.bad();
     if (bad > 0) {
       throw BadModel(tensor_.file + ": " + tensor_.name + ": " + std::to_string(bad) +
                      " scales or values not finite");
@@ -57,6 +38,15 @@ class BlockCoding : public Coding {
   }
 
  private:
+  template <class Group>
+  void WriteGroups(void (*decode)(const uint8_t*, Group*), const uint8_t* block, GroupWriter* writer) const {
+    constexpr int64_t kSize = sizeof(Group::codes);
+    Group groups[weights::kMaxBlockColumns / kSize];
+    decode(block, groups);
+    for (int64_t g = 0; g < format_.columns / kSize; g++)
+      writer->Add(groups[g].codes, groups[g].scale, groups[g].bias);
+  }
+
   static Matrix MatrixOf(const weights::WeightSource& source, const program::WeightSpec& spec,
                          bool is_exact) {
     const BlockFormat& format = weights::BlockFormatOf(source);
@@ -64,18 +54,16 @@ class BlockCoding : public Coding {
       throw BadModel(source.tensor.file + ": " + source.tensor.name + ": got " + std::to_string(spec.cols) +
                      " columns, expected a multiple of " + std::to_string(format.columns));
     }
-    Matrix matrix{.rows = static_cast<uint32_t>(spec.rows),
-                  .columns = static_cast<uint32_t>(spec.cols),
-                  .type = DTYPE_F32};
-    // Kernels have no scales for 16 numbers.
-    const bool is_fine = format.groups == nullptr;
-    if (is_fine && is_exact) return matrix;
     const Float scalar = !is_exact && format.scalar == Float::kF32 ? Float::kF16 : format.scalar;
-    matrix.type = DTYPE_AFFINE;
-    matrix.bits = is_fine ? 8 : static_cast<uint32_t>(format.bits);
-    matrix.group_size = static_cast<uint32_t>(weights::kCodeGroup);
-    matrix.scale_type = scalar == Float::kF32 ? DTYPE_F32 : scalar == Float::kF16 ? DTYPE_F16 : DTYPE_BF16;
-    return matrix;
+    const int64_t group_size = format.groups == nullptr ? weights::kFineGroup : weights::kCodeGroup;
+    return {.rows = static_cast<uint32_t>(spec.rows),
+            .columns = static_cast<uint32_t>(spec.cols),
+            .type = DTYPE_AFFINE,
+            .bits = static_cast<uint32_t>(format.bits),
+            .group_size = static_cast<uint32_t>(group_size),
+            .scale_type = scalar == Float::kF32   ? DTYPE_F32
+                          : scalar == Float::kF16 ? DTYPE_F16
+                                                  : DTYPE_BF16};
   }
 
   const weights::StoredTensor tensor_;

@@ -48,8 +48,8 @@ class MicroscaledCoding : public Coding {
     Matrix matrix{.rows = static_cast<uint32_t>(spec.rows),
                   .columns = static_cast<uint32_t>(spec.cols),
                   .type = DTYPE_BF16};
-    // Kernels have no scales for 16 numbers.
-    if (mode.bits == 8 || mode.group_size < 32) return matrix;
+    // Rows of packed numbers are whole runs of 32.
+    if (mode.bits == 8 || spec.cols % 32 != 0) return matrix;
     matrix.type = DTYPE_AFFINE;
     matrix.bits = kStepBits;
     matrix.group_size = static_cast<uint32_t>(mode.group_size);
