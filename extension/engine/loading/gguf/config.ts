@@ -77,6 +77,7 @@ function commonKeys(
   const { file } = meta;
   // The rows of the embedding are what the file has; vocab_size repeats them.
   meta.ignore('vocab_size', 'tensor_data_layout', 'rope.scaling.finetuned', 'file_type');
+  meta.ignore('pooling_type'); // of embeddings, which `ggufPooling` reads
   if (!meta.bool('attention.causal', true)) {
     throw unsupportedModel(file, 'attention.causal false: expected a model that generates text');
   }

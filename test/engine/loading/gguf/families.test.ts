@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, test } from 'node:test';
 import { verifyFolder } from '../../../../extension/engine/cli/verify';
+import { buildProgram } from '../../../../extension/engine/core/models/registry';
 import { ARCHITECTURES } from '../../../../extension/engine/loading/gguf/architectures';
 import { openModel } from '../../../../extension/engine/loading/open_model';
 import { FIXTURES, temporaryFolder } from '../model_fixture';
+import { convert } from './convert';
 import type { GgufForm } from './convert_values';
 import { deeper } from './deeper';
 import { convertedTo, GGUF_FAMILIES, GGUF_SHARED } from './families';
+import { u32 } from './gguf_fixture';
 
 const SHARED = resolve(__dirname, '../../../../../shared/conformance');
 
@@ -44,6 +47,16 @@ describe('logits and greedy tokens from a GGUF file', () => {
   test('the larger checkpoints of ../shared/conformance', { skip }, async () => {
     for (const name of GGUF_SHARED) await agrees(join(SHARED, name));
   });
+});
+
+test('a model that is made for embeddings says how', () => {
+  const path = join(temporaryFolder(), 'model.gguf');
+  const lastToken = { 'qwen3.pooling_type': u32(3) };
+  writeFileSync(path, convert(join(FIXTURES, 'families/qwen3-yarn'), lastToken));
+  const model = openModel(path);
+  assert.equal(model.pooling(), 'last');
+  buildProgram(model.config(), model.weights);
+  model.weights.close();
 });
 
 test('every architecture but SmolLM3 is among the cases', () => {
