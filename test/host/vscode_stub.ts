@@ -14,7 +14,7 @@ export function stubVsCode(api: object): void {
   const loader = Module as unknown as Loader;
   const load = loader._load;
   const stub = new Proxy(api, {
-    get: (target, key): unknown => Reflect.get(target, key) ?? anything,
+    get: (target, key): unknown => (key in target ? Reflect.get(target, key) : anything),
   });
   loader._load = (name, ...rest) => (name === 'vscode' ? stub : load(name, ...rest));
 }

@@ -38,6 +38,7 @@ export async function chat(
     room,
     encode: encoder(engine, request),
     sizeOf: (message) => engine.tokenizer.encode(textOf(message)).length + TOKENS_AROUND,
+    tools: request.tools.length,
   });
   onPart({ kind: 'prompt', promptTokens: ids.length, contextLength, cut });
   const isThinking = thinksAtOnce(engine, ids);

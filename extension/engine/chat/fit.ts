@@ -16,6 +16,8 @@ export interface Fit<Prompt> {
   readonly encode: (messages: readonly ChatMessage[]) => Prompt;
   /** About the tokens of one message; the same whatever stands around it. */
   readonly sizeOf: (message: ChatMessage) => number;
+  /** Tools that every prompt describes. */
+  readonly tools: number;
 }
 
 /** What a chat template writes around a message, about. */
@@ -41,7 +43,7 @@ export function promptRoom(contextLength: number, maxTokens: number): number {
  */
 export function fitMessages<Prompt extends { readonly length: number }>(
   messages: readonly ChatMessage[],
-  { room, encode, sizeOf }: Fit<Prompt>,
+  { room, encode, sizeOf, tools }: Fit<Prompt>,
 ): Fitted<Prompt> {
   const all = encode(messages);
   if (all.length <= room) return { prompt: all, messages, cut: null };
@@ -51,7 +53,10 @@ export function fitMessages<Prompt extends { readonly length: number }>(
   const turns = turnsOf(talk);
   const last = [...system, ...(turns.at(-1) ?? [])];
   const shortest = encode(last);
-  if (shortest.length > room) throw tooLong(shortest.length, room);
+  if (shortest.length > room) {
+    const ofMessages = sum(last.map(sizeOf));
+    throw tooLong(shortest.length, room, tools, Math.max(0, shortest.length - ofMessages));
+  }
   const sizes = turns.map((turn) => ({
     question: sum(turn.filter(({ role }) => role === 'user').map(sizeOf)),
     whole: sum(turn.map(sizeOf)),
@@ -115,10 +120,14 @@ export function textOf(message: ChatMessage): string {
 const sum = (values: readonly number[]): number =>
   values.reduce((total, value) => total + value, 0);
 
-function tooLong(tokens: number, room: number): EngineError {
+/** `toolTokens`: about what the tools take of all. */
+function tooLong(tokens: number, room: number, tools: number, toolTokens: number): EngineError {
+  const ofTools = tools === 0 ? '' : `, about ${toolTokens} of them for ${tools} tools`;
+  const remedy = tools === 0 ? 'attach less' : 'attach less, choose fewer tools';
+  const enough = Math.ceil(tokens / (1 - ANSWER_SHARE) / 1024) * 1024;
   return new EngineError(
     'bad_request',
-    `the last question with its attachments and tools has ${tokens} tokens, and ${room} fit beside an answer: ` +
-      'attach less, or raise the context length of the chat model',
+    `the last question with its attachments has ${tokens} tokens${ofTools}, and ${room} fit beside an answer: ` +
+      `${remedy}, or raise the context length of the chat model (anllm.chat.contextLength) to at least ${enough}`,
   );
 }

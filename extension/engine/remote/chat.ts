@@ -51,6 +51,7 @@ export async function remoteChat(
     room,
     encode: (some) => ({ length: sizeOfAll(some, request.tools) }),
     sizeOf,
+    tools: request.tools.length,
   });
   onPart({ kind: 'prompt', promptTokens: prompt.length, contextLength, cut });
   const body = bodyOf(model, { ...request, messages });

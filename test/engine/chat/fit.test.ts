@@ -16,7 +16,7 @@ const encode = (messages: readonly ChatMessage[]): number[] =>
   [...messages.map(({ content }) => content).join('')].map((char) => char.codePointAt(0) ?? 0);
 const sizeOf = ({ content }: ChatMessage): number => content.length;
 const fit = (messages: readonly ChatMessage[], room: number) =>
-  fitMessages(messages, { room, encode, sizeOf });
+  fitMessages(messages, { room, encode, sizeOf, tools: 0 });
 const text = (ids: readonly number[]): string => String.fromCodePoint(...ids);
 
 describe('a conversation that must fit the context', () => {
