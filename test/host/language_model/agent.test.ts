@@ -87,7 +87,7 @@ describe('an agent with tools of 53 kB', () => {
       await models.provideLanguageModelChatResponse(
         short,
         messages,
-        { tools, toolMode: 1, modelOptions: { temperature: 0 } } as never,
+        { tools, toolMode: 1, modelOptions: { temperature: 0 } },
         { report: () => undefined },
         token as unknown as vscode.CancellationToken,
       );
