@@ -6,11 +6,14 @@ type Message = string | { readonly message: string };
 
 /** In the format of `vscode.l10n.bundle`. */
 export function pseudoTexts(): Record<string, string> {
-  const texts = JSON.parse(readFileSync(bundleFile, 'utf8')) as Record<string, Message>;
-  const bracketed = Object.entries(texts).map(([key, text]) => {
+  return bracketed(JSON.parse(readFileSync(bundleFile, 'utf8')) as Record<string, Message>);
+}
+
+export function bracketed(texts: Readonly<Record<string, Message>>): Record<string, string> {
+  const all = Object.entries(texts).map(([key, text]) => {
     return [key, `⟦${typeof text === 'string' ? text : text.message}⟧`] as const;
   });
-  return Object.fromEntries(bracketed);
+  return Object.fromEntries(all);
 }
 
 /** What of `text` stands in no brackets. A translated text may be in another one, as its argument. */

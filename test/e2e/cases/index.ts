@@ -9,6 +9,7 @@ import { documentCases } from './documents';
 import { engineCases } from './engine';
 import { inlineEditCases } from './inline_edit';
 import { keyboardCase } from './keyboard';
+import { languageCase } from './language';
 import { modelCases } from './models';
 import { activationCase, keystrokeCase } from './timing';
 import { walkthroughCase } from './walkthrough';
@@ -30,4 +31,5 @@ export const cases: readonly Case[] = [
   walkthroughCase,
   ...modelCases,
   agentCase,
+  languageCase,
 ];
