@@ -29,7 +29,7 @@ struct Matrix {
   int64_t cols;
   /** Bytes from one block to the next. */
   int64_t block_bytes;
-  /** Columns that share a scale, a multiple of 32 that divides cols; 0 for floats. */
+  /** Columns that share a scale, a multiple of 32 (nibbles: of 16) that divides cols; 0 for floats. */
   int64_t group_size;
   Coding coding;
   Float scalar;

@@ -7,8 +7,8 @@
 namespace anllm {
 
 /** Group sizes for which activations may be quantized. */
-constexpr int64_t kGroupSizes[] = {32, 64, 128};
-constexpr int kNumGroupSizes = 3;
+constexpr int64_t kGroupSizes[] = {16, 32, 64, 128};
+constexpr int kNumGroupSizes = 4;
 
 ANLLM_INLINE int64_t Align64(int64_t bytes) {
   return (bytes + 63) / 64 * 64;

@@ -179,7 +179,7 @@ void CheckAffine(const WeightSource& source, const program::WeightSpec& spec) {
     throw Unsupported(place + ": got " + std::to_string(source.bits) + " bits, expected 2, 3, 4, 5, 6 or 8");
   }
   const int64_t size = source.group_size;
-  if (std::find(std::begin(kGroupSizes), std::end(kGroupSizes), size) == std::end(kGroupSizes)) {
+  if (size != 32 && size != 64 && size != 128) {
     throw Unsupported(place + ": got groups of " + std::to_string(size) + ", expected 32, 64 or 128");
   }
   if (spec.cols % size != 0) {

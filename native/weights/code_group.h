@@ -24,14 +24,15 @@ struct FineGroup {
   float bias;
 };
 
-/** Bytes of a group of all rows of a block. */
-int64_t CodeGroupBytes(Coding coding, Float scalar);
+/** Bytes of a group of `columns` columns of all rows of a block. */
+int64_t CodeGroupBytes(int64_t columns, Coding coding, Float scalar);
 
 /**
  * Writes one row's group to its lane of the packed group at `target`. Returns false when scale or bias are
  * not finite in the scalar type.
  */
 bool PackCodeGroup(const CodeGroup& group, Coding coding, Float scalar, int64_t lane, uint8_t* target);
+bool PackCodeGroup(const FineGroup& group, Coding coding, Float scalar, int64_t lane, uint8_t* target);
 
 /** The nearest group of 8-bit codes to 32 values, with scale and bias as binary16 holds them. */
 CodeGroup QuantizeToBytes(const float* values);

@@ -10,9 +10,9 @@ namespace anllm::weights {
 namespace {
 
 /**
- * Matrices in GGUF's blocks. Formats whose groups of 32 are codes with a scale and a bias keep their bits. In
- * the others a scale serves 16 values: they become float32, or, where activations are int8 anyway, the
- * nearest 8-bit codes.
+ * Matrices in GGUF's blocks. Formats whose groups are codes with a scale and a bias keep their bits. Only
+ * where a scale serves 16 values of more than 4 bits (Q6_K) they become float32, or, where activations are
+ * int8 anyway, the nearest 8-bit codes in groups of 32.
  */
 class GgufFormat : public Format {
  public:
@@ -21,8 +21,9 @@ class GgufFormat : public Format {
         rows_(spec.rows),
         cols_(spec.cols),
         block_(BlockFormatOf(source)),
-        is_requantized_(is_fast && block_.groups == nullptr),
+        is_requantized_(is_fast && IsWide(block_)),
         coding_(CodingOf(block_, is_requantized_)),
+        group_size_(block_.groups == nullptr && !is_requantized_ ? kFineGroup : kCodeGroup),
         scalar_(is_fast && block_.scalar == Float::kF32 ? Float::kF16 : block_.scalar),
         files_(*files) {
     if (cols_ % block_.columns != 0) {
@@ -37,8 +38,8 @@ class GgufFormat : public Format {
     if (coding_ == Coding::kFloats) {
       return {nullptr, rows_, cols_, cols_ * kBlockRows * int64_t{sizeof(float)}, 0, coding_, Float::kF32};
     }
-    const int64_t block_bytes = cols_ / kCodeGroup * CodeGroupBytes(coding_, scalar_);
-    return {nullptr, rows_, cols_, block_bytes, kCodeGroup, coding_, scalar_};
+    const int64_t block_bytes = cols_ / group_size_ * CodeGroupBytes(group_size_, coding_, scalar_);
+    return {nullptr, rows_, cols_, block_bytes, group_size_, coding_, scalar_};
   }
 
   void Pack(int64_t first, int64_t last, uint8_t* target) const override {
@@ -57,8 +58,10 @@ class GgufFormat : public Format {
   }
 
  private:
+  /** Kernels have groups of 16 for nibbles only. */
+  static bool IsWide(const BlockFormat& block) { return block.groups == nullptr && block.bits > 4; }
   static Coding CodingOf(const BlockFormat& block, bool is_requantized) {
-    if (block.groups == nullptr) return is_requantized ? Coding::kBytes : Coding::kFloats;
+    if (IsWide(block)) return is_requantized ? Coding::kBytes : Coding::kFloats;
     return block.bits <= 4 ? Coding::kNibbles : Coding::kBytes;
   }
 
@@ -67,21 +70,27 @@ class GgufFormat : public Format {
 
   /** Packs one row; returns how many groups have a scale that is not finite. */
   int64_t PackGroups(const uint8_t* source, int64_t lane, uint8_t* target) const {
-    const int64_t group_bytes = CodeGroupBytes(coding_, scalar_);
-    CodeGroup groups[kMaxBlockColumns / kCodeGroup];
+    if (is_requantized_) {
+      return PackRow<CodeGroup>(source, lane, target, [&](const uint8_t* block, CodeGroup* groups) {
+        float values[kMaxBlockColumns];
+        DecodeFineBlock(block_, block, values);
+        for (int64_t c = 0; c < block_.columns; c += kCodeGroup)
+          groups[c / kCodeGroup] = QuantizeToBytes(values + c);
+      });
+    }
+    return block_.groups == nullptr ? PackRow<FineGroup>(source, lane, target, block_.fine_groups)
+                                    : PackRow<CodeGroup>(source, lane, target, block_.groups);
+  }
+
+  template <class Group, class Decode>
+  int64_t PackRow(const uint8_t* source, int64_t lane, uint8_t* target, const Decode& decode) const {
+    const int64_t group_bytes = CodeGroupBytes(group_size_, coding_, scalar_);
+    Group groups[kMaxBlockColumns / sizeof(Group::codes)];
     int64_t bad = 0;
     for (int64_t column = 0; column < cols_; column += block_.columns, source += block_.bytes) {
-      if (is_requantized_) {
-        float values[kMaxBlockColumns];
-        DecodeFineBlock(block_, source, values);
-        for (int64_t c = 0; c < block_.columns; c += kCodeGroup) {
-          groups[c / kCodeGroup] = QuantizeToBytes(values + c);
-        }
-      } else {
-        block_.groups(source, groups);
-      }
-      for (int64_t c = 0; c < block_.columns; c += kCodeGroup, target += group_bytes) {
-        if (!PackCodeGroup(groups[c / kCodeGroup], coding_, scalar_, lane, target)) bad++;
+      decode(source, groups);
+      for (int64_t g = 0; g < block_.columns / group_size_; g++, target += group_bytes) {
+        if (!PackCodeGroup(groups[g], coding_, scalar_, lane, target)) bad++;
       }
     }
     return bad;
@@ -107,6 +116,7 @@ class GgufFormat : public Format {
   const BlockFormat& block_;
   const bool is_requantized_;
   const Coding coding_;
+  const int64_t group_size_;
   const Float scalar_;
   const Files& files_;
 };

@@ -29,7 +29,9 @@ struct Activations {
 };
 
 ANLLM_INLINE int GroupSizeIndex(int64_t group_size) {
-  return group_size == 32 ? 0 : group_size == 64 ? 1 : 2;
+  int index = 0;
+  while (kGroupSizes[index] < group_size) index++;
+  return index;
 }
 
 /** Rows of the tile that begins at a row with `left` rows from there to the end. */
@@ -44,7 +46,11 @@ struct Forms {
   bool by_group_size[kNumGroupSizes] = {};
   int planes = 1;
 
-  ANLLM_INLINE bool Any() const { return by_group_size[0] || by_group_size[1] || by_group_size[2]; }
+  ANLLM_INLINE bool Any() const {
+    bool any = false;
+    for (const bool is_wanted : by_group_size) any |= is_wanted;
+    return any;
+  }
 };
 
 ANLLM_INLINE void AddForm(const Matrix& weight, int planes, Forms* forms) {

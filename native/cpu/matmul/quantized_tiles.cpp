@@ -29,11 +29,11 @@ struct ByteCodes {
   }
 };
 
-/** Adds 32 columns of M rows. */
-template <class Codes, int M>
-ANLLM_INLINE void Add32(const uint8_t* p, const int8_t* x, typename Codes::Dot (&dot)[M]) {
+/** Adds kColumns columns of M rows. */
+template <class Codes, int kColumns, int M>
+ANLLM_INLINE void AddColumns(const uint8_t* p, const int8_t* x, typename Codes::Dot (&dot)[M]) {
 #pragma GCC unroll 4
-  for (int i = 0; i < 4; i++, p += Codes::kBytes, x += 8 * M) {
+  for (int i = 0; i < kColumns / 8; i++, p += Codes::kBytes, x += 8 * M) {
     // The hardware's own prefetching stops at page ends, and a step of few rows waits for memory.
     __builtin_prefetch(p + kPrefetchBytes);
     typename Codes::Dot::Weights first, second;
@@ -46,7 +46,8 @@ ANLLM_INLINE void Add32(const uint8_t* p, const int8_t* x, typename Codes::Dot (
   for (int m = 0; m < M; m++) dot[m].Flush();
 }
 
-template <class Codes, Float kScalar>
+/** kColumns: those between two flushes; groups are multiples of it. */
+template <class Codes, Float kScalar, int kColumns>
 struct Quantized {
   template <int M>
   struct Kernel {
@@ -63,8 +64,8 @@ struct Quantized {
       for (int64_t g = 0; g < groups; g++, scales += M, sums += M) {
         typename Codes::Dot dot[M];
         for (int64_t column = 0; column < w.group_size;
-             column += 32, p += 4 * Codes::kBytes, codes += 32 * M) {
-          Add32<Codes, M>(p, codes, dot);
+             column += kColumns, p += kColumns / 8 * Codes::kBytes, codes += kColumns * M) {
+          AddColumns<Codes, kColumns, M>(p, codes, dot);
         }
         const F32 scale = LoadScalars<kScalar>(p);
         F32 bias = LoadScalars<kScalar>(p + kScalarsBytes<kScalar>);
@@ -82,23 +83,24 @@ struct Quantized {
   };
 };
 
-template <class Codes>
+template <class Codes, int kColumns>
 Tiles ByScalar(Float scalar) {
   switch (scalar) {
     case Float::kF32:
-      return MakeTiles<Quantized<Codes, Float::kF32>::template Kernel>();
+      return MakeTiles<Quantized<Codes, Float::kF32, kColumns>::template Kernel>();
     case Float::kF16:
-      return MakeTiles<Quantized<Codes, Float::kF16>::template Kernel>();
+      return MakeTiles<Quantized<Codes, Float::kF16, kColumns>::template Kernel>();
     case Float::kBf16:
       break;
   }
-  return MakeTiles<Quantized<Codes, Float::kBf16>::template Kernel>();
+  return MakeTiles<Quantized<Codes, Float::kBf16, kColumns>::template Kernel>();
 }
 
 }  // namespace
 
 Tiles QuantizedTiles(const Matrix& w) {
-  return w.coding == Coding::kNibbles ? ByScalar<NibbleCodes>(w.scalar) : ByScalar<ByteCodes>(w.scalar);
+  if (w.coding == Coding::kBytes) return ByScalar<ByteCodes, 32>(w.scalar);
+  return w.group_size < 32 ? ByScalar<NibbleCodes, 16>(w.scalar) : ByScalar<NibbleCodes, 32>(w.scalar);
 }
 
 }  // namespace anllm::ANLLM_ISA
