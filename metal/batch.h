@@ -1,22 +1,29 @@
 /**
- * What linear_batch.metal multiplies: packed or plain numbers of a few rows of a weight as elements of 8 × 8
- * matrices, and x staged so that it meets them.
+ * What the kernels of a few rows of x share (linear_batch.metal, linear_halves.metal): packed or plain
+ * numbers of a weight as elements of 8 × 8 matrices, x staged so that it meets them, and what happens to the
+ * sums.
  */
 #pragma once
 
+#include "linear.h"
 #include "params.h"
 #include "unpack.h"
 
-enum { ROWS = 8, UNIT = 64, HALF_RUN = 16, PRODUCTS = 8, MAX_TILES = 4, MAX_UNITS = 2, STAGED = ROWS * UNIT };
+enum {
+  ROWS = 8,
+  UNIT = 64,
+  HALF_RUN = 16,
+  PRODUCTS = 8,
+  MAX_TILES = 4,
+  /** Floats of a unit's x. */
+  STAGED = ROWS * UNIT,
+  /** uint4 of a unit's x in halves. */
+  UNIT_SLOTS = ROWS * UNIT / 8
+};
 
 /** Whether matrices hold packed integers. */
 inline bool has_integers() {
   return kWeightType == DTYPE_AFFINE && kGroupSize >= UNIT;
-}
-
-/** Units between two barriers; halves take half the threadgroup memory. */
-inline uint unit_count() {
-  return kIsHalf ? 2 : 1;
 }
 
 /** What a lane works on. */
@@ -45,8 +52,8 @@ struct Staging {
   uint first;
   float offset;
   float squares;
-  float totals[MAX_UNITS];
-  float values[MAX_UNITS * HALF_RUN];
+  float total;
+  float values[HALF_RUN];
 };
 
 /** 16 numbers of each of the lane's rows. */
@@ -113,12 +120,6 @@ inline void fill_left(const thread Numbers& numbers, uint t, uint product,
   left.thread_elements()[0] = number_of(numbers, t, 2 * product);
   left.thread_elements()[1] = number_of(numbers, t, 2 * product + 1);
 }
-inline void fill_left(const thread Packed<4>& numbers, uint t, uint product,
-                      thread simdgroup_matrix<half, 8, 8>& left) {
-  const half2 pair = centred_pair(numbers.words[t * 2 + product / 4], product % 4);
-  left.thread_elements()[0] = pair.x;
-  left.thread_elements()[1] = pair.y;
-}
 
 /** Brings a thread's numbers to where `fill_left` pairs them with the weight's. */
 template <typename Numbers>
@@ -129,13 +130,6 @@ inline void store_staged(const thread float* values, uint first, const thread Nu
     AS_THREADGROUP(float2, staged)
     [number / 2 * 32 + lane] =
         make_float2(values[i] * factor_of(numbers, number), values[i + 1] * factor_of(numbers, number + 1));
-  }
-}
-inline void store_staged(const thread float* values, uint first, const thread Packed<4>&, uint lane,
-                         THREADGROUP(half) staged) {
-  UNROLL_BY_CONSTANT for (uint i = 0; i < own_count(); i++) {
-    const uint number = first + i;
-    staged[(number / 8 * 4 + number % 4) * 64 + lane * 2 + number % 8 / 4] = half(values[i]);
   }
 }
 
@@ -149,12 +143,74 @@ inline void add_scaled(const thread Packed<kWidth>& numbers, const thread float*
     UNROLL for (uint i = 0; i < 2; i++) {
       const float sum = fma(numbers.scales[t], float(products[t].thread_elements()[i]),
                             float(sums[t].thread_elements()[i]));
-      const float bias =
-          kIsHalf ? fma(numbers.scales[t], float(CENTRE), numbers.biases[t]) : numbers.biases[t];
-      sums[t].thread_elements()[i] = fma(bias, total[i], sum);
+      sums[t].thread_elements()[i] = fma(numbers.biases[t], total[i], sum);
     }
   }
 }
 inline void add_scaled(const thread Dense&, const thread float*,
                        thread simdgroup_matrix<float, 8, 8> (&)[MAX_TILES],
                        thread simdgroup_matrix<float, 8, 8> (&)[MAX_TILES]) {}
+
+/** The lane's row of the weight in tile t of the simdgroup's outputs from `first_output` on. */
+inline uint tile_row(uint first_output, uint t, uint lane, constant LinearParams& p) {
+  const uint output = first_output + (kIsGlu ? t / 2 : t) * 8 + fragment_row(lane);
+  return gate_row(min(output, p.outputs - 1), p) + (kIsGlu && t % 2 == 1 ? p.up_offset : 0);
+}
+
+/** The lane's rows of the weight from output `first_output` of the simdgroup on, and empty sums. */
+inline void begin_tiles(thread Lane& own, thread simdgroup_matrix<float, 8, 8> (&sums)[MAX_TILES],
+                        DEVICE(const uchar) weight, DEVICE(const uchar) scales, DEVICE(const uchar) biases,
+                        uint first_output, uint lane, constant LinearParams& p) {
+  own.weight = weight;
+  own.scales = scales;
+  own.biases = biases;
+  own.columns = p.columns;
+  own.column = fragment_column(lane) / 2 * HALF_RUN;
+  UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t++) {
+    own.rows[t] = tile_row(first_output, t, lane, p);
+    simdgroup_fill(sums[t], 0.0f);
+  }
+}
+
+/** Adds the sums of a threadgroup's parts to those of part 0; `shared` has 64 floats a tile. */
+inline void add_parts(thread simdgroup_matrix<float, 8, 8> (&sums)[MAX_TILES], uint part, uint simd_index,
+                      uint lane, THREADGROUP(float) shared) {
+  const uint members = kSimdgroups / kSplit;
+  if (part != 0) {
+    UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t++) {
+      UNROLL for (uint i = 0; i < 2; i++) {
+        shared[(simd_index * kLaneRows + t) * 64 + i * 32 + lane] = sums[t].thread_elements()[i];
+      }
+    }
+  }
+  group_barrier();
+  if (part != 0) return;
+  for (uint other = simd_index + members; other < kSimdgroups; other += members) {
+    UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t++) {
+      UNROLL for (uint i = 0; i < 2; i++) {
+        sums[t].thread_elements()[i] += shared[(other * kLaneRows + t) * 64 + i * 32 + lane];
+      }
+    }
+  }
+}
+
+/** Finishes the lane's outputs; `squares` has Σ x² of each row of x, in ROWS floats of every simdgroup. */
+inline void finish_tiles(thread simdgroup_matrix<float, 8, 8> (&sums)[MAX_TILES], THREADGROUP(float) squares,
+                         uint first_row, uint first_output, uint lane, DEVICE(const float) bias,
+                         DEVICE(const float) residual, DEVICE(uchar) out, constant LinearParams& p) {
+  UNROLL for (uint i = 0; i < 2; i++) {
+    const uint m = fragment_column(lane) + i;
+    float inverse = 1.0f;
+    if (kNorm == NORM_RMS) {
+      float sum = 0.0f;
+      UNROLL_BY_CONSTANT for (uint s = 0; s < kSimdgroups; s++) sum += squares[s * ROWS + m];
+      inverse = rsqrt(sum / float(p.columns) + p.eps);
+    }
+    UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t += kIsGlu ? 2 : 1) {
+      const float sum = sums[t].thread_elements()[i] * inverse;
+      const float up = kIsGlu ? sums[t + 1].thread_elements()[i] * inverse : 0.0f;
+      const uint output = first_output + (kIsGlu ? t / 2 : t) * 8 + fragment_row(lane);
+      store_output(sum, up, first_row + m, output, bias, residual, out, p);
+    }
+  }
+}

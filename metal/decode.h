@@ -270,17 +270,25 @@ inline void attend_tiles(thread Reader& reader, const thread Share& share, threa
   }
 }
 
+/** A simdgroup's part of the threadgroup's memory. */
+inline THREADGROUP(float) own_part(THREADGROUP(float) shared, uint simd_index) {
+  return shared + simd_index * kHeadsPerSimdgroup * (kValueDim + SUMMARY);
+}
+
+/** Leaves the simdgroup's sums in its part of shared memory. */
+inline void share_heads(const thread Reader& reader, uint lane, THREADGROUP(float) shared) {
+  UNROLL_BY_CONSTANT for (uint h = 0; h < kHeadsPerSimdgroup; h++) {
+    share_sums(reader, h, lane, shared + h * (kValueDim + SUMMARY));
+  }
+}
+
 /** The parts of each head together: the result, or a split's partial sums. */
 inline void finish_heads(const thread Reader& reader, const thread Share& share, uint split,
                          DEVICE(const float) sinks, DEVICE(const uchar) gate, DEVICE(uchar) out,
                          DEVICE(float) partials, THREADGROUP(float) shared, uint lane, uint simd_index,
                          constant AttentionParams& p) {
   const uint pitch = kValueDim + SUMMARY;
-  UNROLL_BY_CONSTANT for (uint h = 0; h < kHeadsPerSimdgroup; h++) {
-    share_sums(reader, h, lane, shared + (simd_index * kHeadsPerSimdgroup + h) * pitch);
-  }
   group_barrier();
-
   const uint units = sets_of_group() * kHeadsPerSimdgroup;
   for (uint unit = simd_index; unit < units; unit += kSimdgroups) {
     const uint in_group = share.first_set * kHeadsPerSimdgroup + unit;

@@ -5,20 +5,18 @@
  * A simdgroup sums kLaneRows tiles of 8 rows of the weight, for a glu every other one of ups. A sum has no
  * order, so column c of a matrix need not be column c of the weight: in 8 products over a unit of 64 columns,
  * the lane that holds columns 2c and 2c + 1 of a row takes its 16 numbers from 16 c on, two a product. Where
- * a unit lies in one group, the matrices hold the packed integers, and scale and bias act on the unit's sums;
- * with kIsHalf they are matrices of halves.
+ * a unit lies in one group, the matrices hold the packed integers, and scale and bias act on the unit's sums.
  *
  * Grid: tiles of kSimdgroups / kSplit simdgroups, rows of x / 8. Simdgroups of part s of kSplit take every
  * kSplit-th unit and stage its x together. Threadgroup memory: see BatchShape of native/metal/linear_plan.h.
  */
 #include "batch.h"
-#include "linear.h"
 
-/** x of unit number u for one thread, normalised but for what the epilogue does. */
-inline void load_x(thread Staging& staging, uint u, uint column, uint columns) {
+/** x of a unit for one thread, normalised but for what the epilogue does. */
+inline void load_x(thread Staging& staging, uint column, uint columns) {
   const uint k = column + staging.first;
   const uint count = staging.has_row && k < columns ? columns - k : 0;
-  thread float* values = staging.values + u * HALF_RUN;
+  thread float* values = staging.values;
   load_dense_run(staging.x, kXType, staging.first_x + k, count, staging.is_aligned, own_count(), values);
   float total = 0.0f;
   if (kNorm == NORM_RMS) {
@@ -33,7 +31,7 @@ inline void load_x(thread Staging& staging, uint u, uint column, uint columns) {
     }
   }
   UNROLL_BY_CONSTANT for (uint i = 0; i < own_count(); i++) total += values[i];
-  staging.totals[u] = total;
+  staging.total = total;
 }
 
 /** Multiplies two neighbouring tiles: integers to `products`, whole weights to `sums`. */
@@ -48,26 +46,20 @@ inline void multiply_pair(uint t, thread simdgroup_matrix<float, 8, 8> (&left)[2
     simdgroup_multiply_accumulate(sums[t + 1], left[1], right, sums[t + 1]);
   }
 }
-inline void multiply_pair(uint t, thread simdgroup_matrix<half, 8, 8> (&left)[2],
-                          thread simdgroup_matrix<half, 8, 8>& right,
-                          thread simdgroup_matrix<float, 8, 8> (&products)[MAX_TILES],
-                          thread simdgroup_matrix<float, 8, 8> (&)[MAX_TILES]) {
-  multiply_integers(products[t], products[t + 1], left[0], left[1], right);
-}
 
 /** The sums of one unit from threadgroup memory. */
-template <typename Numbers, typename T>
-inline void sum_unit(const thread Numbers& numbers, THREADGROUP(T) staged, THREADGROUP(float) totals,
+template <typename Numbers>
+inline void sum_unit(const thread Numbers& numbers, THREADGROUP(float) staged, THREADGROUP(float) totals,
                      uint lane, thread simdgroup_matrix<float, 8, 8> (&sums)[MAX_TILES]) {
   simdgroup_matrix<float, 8, 8> products[MAX_TILES];
   if (has_integers()) {
     UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t++) simdgroup_fill(products[t], 0.0f);
   }
   UNROLL for (uint product = 0; product < PRODUCTS; product++) {
-    simdgroup_matrix<T, 8, 8> right;
+    simdgroup_matrix<float, 8, 8> right;
     simdgroup_load_transposed(right, staged + product * 64, 8);
     UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t += 2) {
-      simdgroup_matrix<T, 8, 8> left[2];
+      simdgroup_matrix<float, 8, 8> left[2];
       UNROLL for (uint j = 0; j < 2; j++) fill_left(numbers, t + j, product, left[j]);
       multiply_pair(t, left, right, products, sums);
     }
@@ -85,39 +77,28 @@ inline void sum_unit(const thread Numbers& numbers, THREADGROUP(T) staged, THREA
 
 /** Sums every kSplit-th unit; `staged` has the part's STAGED floats, `totals` ROWS of each of its simdgroups.
  */
-template <typename Numbers, typename T>
+template <typename Numbers>
 inline void sum_units(const thread Lane& own, thread Staging& staging,
                       thread simdgroup_matrix<float, 8, 8> (&sums)[MAX_TILES], uint part, uint lane,
-                      uint member, THREADGROUP(T) staged, THREADGROUP(float) totals) {
-  const uint members = kSimdgroups / kSplit;
-  const uint stride = kSplit * unit_count() * UNIT;
-  const uint own_units = part * unit_count() * UNIT;
-  Numbers next[MAX_UNITS];
-  UNROLL_BY_CONSTANT for (uint u = 0; u < unit_count(); u++) {
-    load_numbers(own, own_units + u * UNIT, next[u]);
-    load_x(staging, u, own_units + u * UNIT + lane % 4 * HALF_RUN, own.columns);
-  }
+                      uint member, THREADGROUP(float) staged, THREADGROUP(float) totals) {
+  const uint stride = kSplit * UNIT;
+  Numbers next;
+  load_numbers(own, part * UNIT, next);
+  load_x(staging, part * UNIT + lane % 4 * HALF_RUN, own.columns);
   // All parts go equally often through the barriers.
   for (uint first = 0; first < own.columns; first += stride) {
-    Numbers numbers[MAX_UNITS];
+    const Numbers numbers = next;
     group_barrier();
-    UNROLL_BY_CONSTANT for (uint u = 0; u < unit_count(); u++) {
-      numbers[u] = next[u];
-      store_staged(staging.values + u * HALF_RUN, staging.first, numbers[u], lane, staged + u * STAGED);
-      float total = staging.totals[u];
-      total += simd_shuffle_xor(total, 1);
-      total += simd_shuffle_xor(total, 2);
-      if (lane % 4 == 0) totals[(u * members + member) * ROWS + lane / 4] = total;
-    }
+    store_staged(staging.values, staging.first, numbers, lane, staged);
+    float total = staging.total;
+    total += simd_shuffle_xor(total, 1);
+    total += simd_shuffle_xor(total, 2);
+    if (lane % 4 == 0) totals[member * ROWS + lane / 4] = total;
     group_barrier();
-    const uint following = first + stride + own_units;
-    UNROLL_BY_CONSTANT for (uint u = 0; u < unit_count(); u++) {
-      load_numbers(own, following + u * UNIT, next[u]);
-      load_x(staging, u, following + u * UNIT + lane % 4 * HALF_RUN, own.columns);
-    }
-    UNROLL_BY_CONSTANT for (uint u = 0; u < unit_count(); u++) {
-      sum_unit(numbers[u], staged + u * STAGED, totals + u * members * ROWS, lane, sums);
-    }
+    const uint following = first + stride + part * UNIT;
+    load_numbers(own, following, next);
+    load_x(staging, following + lane % 4 * HALF_RUN, own.columns);
+    sum_unit(numbers, staged, totals, lane, sums);
   }
 }
 
@@ -125,25 +106,21 @@ inline void sum_weight(const thread Lane& own, thread Staging& staging,
                        thread simdgroup_matrix<float, 8, 8> (&sums)[MAX_TILES], uint part, uint lane,
                        uint member, THREADGROUP(float) staged, THREADGROUP(float) totals) {
   if (kWeightType != DTYPE_AFFINE) {
-    return sum_units<Dense, float>(own, staging, sums, part, lane, member, staged, totals);
+    return sum_units<Dense>(own, staging, sums, part, lane, member, staged, totals);
   }
   switch (kBits) {
     case 2:
-      return sum_units<Packed<2>, float>(own, staging, sums, part, lane, member, staged, totals);
+      return sum_units<Packed<2>>(own, staging, sums, part, lane, member, staged, totals);
     case 3:
-      return sum_units<Packed<3>, float>(own, staging, sums, part, lane, member, staged, totals);
+      return sum_units<Packed<3>>(own, staging, sums, part, lane, member, staged, totals);
     case 4:
-      if (kIsHalf) {
-        return sum_units<Packed<4>, half>(own, staging, sums, part, lane, member,
-                                          AS_THREADGROUP(half, staged), totals);
-      }
-      return sum_units<Packed<4>, float>(own, staging, sums, part, lane, member, staged, totals);
+      return sum_units<Packed<4>>(own, staging, sums, part, lane, member, staged, totals);
     case 5:
-      return sum_units<Packed<5>, float>(own, staging, sums, part, lane, member, staged, totals);
+      return sum_units<Packed<5>>(own, staging, sums, part, lane, member, staged, totals);
     case 6:
-      return sum_units<Packed<6>, float>(own, staging, sums, part, lane, member, staged, totals);
+      return sum_units<Packed<6>>(own, staging, sums, part, lane, member, staged, totals);
     case 8:
-      return sum_units<Packed<8>, float>(own, staging, sums, part, lane, member, staged, totals);
+      return sum_units<Packed<8>>(own, staging, sums, part, lane, member, staged, totals);
   }
 }
 
@@ -161,15 +138,7 @@ KERNEL(linear_batch, 256)
 
   Lane own;
   simdgroup_matrix<float, 8, 8> sums[MAX_TILES];
-  own.weight = weight;
-  own.scales = scales;
-  own.biases = biases;
-  own.columns = p.columns;
-  UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t++) {
-    const uint output = first_output + (kIsGlu ? t / 2 : t) * 8 + fragment_row(lane);
-    own.rows[t] = gate_row(min(output, p.outputs - 1), p) + (kIsGlu && t % 2 == 1 ? p.up_offset : 0);
-    simdgroup_fill(sums[t], 0.0f);
-  }
+  begin_tiles(own, sums, weight, scales, biases, first_output, lane, p);
   Staging staging;
   staging.x = x;
   staging.norm_weight = norm_weight;
@@ -181,47 +150,16 @@ KERNEL(linear_batch, 256)
   staging.offset = p.offset;
   staging.squares = 0.0f;
   THREADGROUP(float) totals = shared + kSplit * STAGED;
-  own.column = fragment_column(lane) / 2 * HALF_RUN;
-  sum_weight(own, staging, sums, part, lane, member, shared + part * STAGED,
-             totals + part * unit_count() * members * ROWS);
+  sum_weight(own, staging, sums, part, lane, member, shared + part * STAGED, totals + part * members * ROWS);
 
-  // The parts together, and the squares of each row of x.
+  // The squares of each row of x, and the parts together.
   group_barrier();
-  THREADGROUP(float) parts = shared + kSimdgroups * ROWS;
   if (kNorm == NORM_RMS) {
     float squares = staging.squares + simd_shuffle_xor(staging.squares, 1);
     squares += simd_shuffle_xor(squares, 2);
     if (lane % 4 == 0) shared[simd_index * ROWS + staged_row] = squares;
   }
-  if (part != 0) {
-    UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t++) {
-      UNROLL for (uint i = 0; i < 2; i++) {
-        parts[(simd_index * kLaneRows + t) * 64 + i * 32 + lane] = sums[t].thread_elements()[i];
-      }
-    }
-  }
-  group_barrier();
+  add_parts(sums, part, simd_index, lane, shared + kSimdgroups * ROWS);
   if (part != 0) return;
-  for (uint other = member + members; other < kSimdgroups; other += members) {
-    UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t++) {
-      UNROLL for (uint i = 0; i < 2; i++) {
-        sums[t].thread_elements()[i] += parts[(other * kLaneRows + t) * 64 + i * 32 + lane];
-      }
-    }
-  }
-  UNROLL for (uint i = 0; i < 2; i++) {
-    const uint m = fragment_column(lane) + i;
-    float inverse = 1.0f;
-    if (kNorm == NORM_RMS) {
-      float squares = 0.0f;
-      for (uint s = 0; s < kSimdgroups; s++) squares += shared[s * ROWS + m];
-      inverse = rsqrt(squares / float(p.columns) + p.eps);
-    }
-    UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t += kIsGlu ? 2 : 1) {
-      const float sum = sums[t].thread_elements()[i] * inverse;
-      const float up = kIsGlu ? sums[t + 1].thread_elements()[i] * inverse : 0.0f;
-      const uint output = first_output + (kIsGlu ? t / 2 : t) * 8 + fragment_row(lane);
-      store_output(sum, up, first_row + m, output, bias, residual, out, p);
-    }
-  }
+  finish_tiles(sums, shared, first_row, first_output, lane, bias, residual, out, p);
 }

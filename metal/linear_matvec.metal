@@ -6,9 +6,9 @@
 #include "linear.h"
 #include "matvec.h"
 
-enum { MAX_SIMDGROUPS = 16, TILE = SETS * MAX_LANE_ROWS };
+enum { MAX_SIMDGROUPS = 8, TILE = SETS * MAX_LANE_ROWS };
 
-KERNEL(linear_matvec, 512)
+KERNEL(linear_matvec, 256)
 (BUFFER(const uchar, x, 0), BUFFER(const uchar, weight, 1), BUFFER(const uchar, scales, 2),
  BUFFER(const uchar, biases, 3), BUFFER(const float, norm_weight, 4), BUFFER(const float, norm_bias, 5),
  BUFFER(const float, join_weight, 6), BUFFER(const float, join_residual, 7), BUFFER(float, join_sum, 8),
@@ -35,7 +35,7 @@ KERNEL(linear_matvec, 512)
   tile.join_residual = join_residual + row * p.columns;
   tile.join_sum = join_sum + row * p.columns;
   tile.join_offset = p.join_offset;
-  tile.writes_join = group.x == 0 && simd_index < kSplit;
+  tile.writes_join = group.x == 0;
   tile.squares = 0.0f;
   UNROLL_BY_CONSTANT for (uint r = 0; r < kLaneRows; r++) {
     // Beyond the last output its row is read again and the sum is dropped.
@@ -44,11 +44,12 @@ KERNEL(linear_matvec, 512)
     tile.sums[r] = 0.0f;
   }
   read_statistics(tile, p.eps, p.join_eps, shared, lane, simd_index);
-  sum_rows(tile, part, kSplit, lane, staged + simd_index * STAGED);
+  const Team team = {simd_index / kSplit, kSimdgroups / kSplit, part, kSplit};
+  sum_rows(tile, team, lane, staged + part * team.count * STAGED);
   finish_sums(tile);
-  if (kSplit > 1) {
+  if (kSplit > 1 || kNorm == NORM_RMS) {
     const uint pitch = TILE + 1;
-    if (lane % SET_LANES == 0) {
+    if (kSplit > 1 && lane % SET_LANES == 0) {
       UNROLL_BY_CONSTANT for (uint r = 0; r < kLaneRows; r++) {
         shared[simd_index * pitch + set * kLaneRows + r] = tile.sums[r];
       }
@@ -56,12 +57,13 @@ KERNEL(linear_matvec, 512)
     if (lane == 0) shared[simd_index * pitch + TILE] = tile.squares;
     group_barrier();
     if (part != 0) return;
-    for (uint i = 1; i < kSplit; i++) {
+    UNROLL_BY_CONSTANT for (uint i = 1; i < kSplit; i++) {
       UNROLL_BY_CONSTANT for (uint r = 0; r < kLaneRows; r++) {
         tile.sums[r] += shared[(simd_index + i) * pitch + set * kLaneRows + r];
       }
-      tile.squares += shared[(simd_index + i) * pitch + TILE];
     }
+    tile.squares = 0.0f;
+    UNROLL_BY_CONSTANT for (uint i = 0; i < kSimdgroups; i++) tile.squares += shared[i * pitch + TILE];
   }
   const float factor = rms_factor(tile, p.eps);
   UNROLL_BY_CONSTANT for (uint r = 0; r < outputs; r++) {

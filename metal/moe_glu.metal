@@ -27,8 +27,15 @@ KERNEL(moe_expand, 256)
     tile.rows[r] = first_row + output + (kIsGlu && r % 2 == 1 ? p.up_offset : 0);
   }
   read_statistics(tile, p.eps, 0.0f, scratch, lane, simd_index);
-  sum_rows(tile, 0, 1, lane, staged + simd_index * STAGED);
+  const Team team = {simd_index, kSimdgroups, 0, 1};
+  sum_rows(tile, team, lane, staged);
   finish_sums(tile);
+  if (kNorm == NORM_RMS) {
+    if (lane == 0) scratch[simd_index] = tile.squares;
+    group_barrier();
+    tile.squares = 0.0f;
+    UNROLL_BY_CONSTANT for (uint i = 0; i < kSimdgroups; i++) tile.squares += scratch[i];
+  }
   const float factor = rms_factor(tile, p.eps);
   UNROLL_BY_CONSTANT for (uint r = 0; r < outputs; r++) {
     const uint output = first_output + r;

@@ -19,6 +19,7 @@ KERNEL(moe_reduce, 256)
   const uint first_output = group.x * tile_rows;
   float sums[MAX_LANE_ROWS];
   UNROLL_BY_CONSTANT for (uint r = 0; r < kLaneRows; r++) sums[r] = 0.0f;
+  const Team alone = {0, 1, 0, 1};
   for (uint slot = simd_index; slot < p.top_k; slot += kSimdgroups) {
     const uint first_row = expert_of(route, row, slot, p) * p.expert_rows;
     const float share = route[row * (2 * p.top_k + 1) + p.top_k + slot];
@@ -27,7 +28,7 @@ KERNEL(moe_reduce, 256)
     UNROLL_BY_CONSTANT for (uint r = 0; r < kLaneRows; r++) {
       tile.rows[r] = first_row + min(first_output + set * kLaneRows + r, p.expert_rows - 1);
     }
-    sum_rows(tile, 0, 1, lane, staged + simd_index * STAGED);
+    sum_rows(tile, alone, lane, staged + simd_index * STAGED);
     UNROLL_BY_CONSTANT for (uint r = 0; r < kLaneRows; r++) {
       if (kHasBias && lane % SET_LANES == 0) tile.sums[r] += bias[tile.rows[r]];
       sums[r] = fma(share, tile.sums[r], sums[r]);

@@ -81,6 +81,7 @@ KERNEL(moe_route, 512)
   tile.offset = p.offset;
   tile.writes_join = false;
   read_statistics(tile, p.eps, 0.0f, scores, lane, simd_index);
+  const Team alone = {0, 1, 0, 1};
   const uint tile_rows = SETS * kLaneRows;
   const uint own_row = lane / SET_LANES * kLaneRows;
   for (uint first = simd_index * tile_rows; first < logits; first += kSimdgroups * tile_rows) {
@@ -89,7 +90,7 @@ KERNEL(moe_route, 512)
       tile.rows[r] = min(first + own_row + r, logits - 1);
       tile.sums[r] = 0.0f;
     }
-    sum_rows(tile, 0, 1, lane, staged + simd_index * STAGED);
+    sum_rows(tile, alone, lane, staged + simd_index * STAGED);
     finish_sums(tile);
     const float factor = rms_factor(tile, p.eps);
     UNROLL_BY_CONSTANT for (uint r = 0; r < kLaneRows; r++) {

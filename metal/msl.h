@@ -100,12 +100,14 @@ inline void multiply_integers(thread simdgroup_float8x8& first, thread simdgroup
   simdgroup_multiply_accumulate(second, b, right, second);
 }
 
-/** The same with integers that a half holds exactly. */
-inline void multiply_integers(thread simdgroup_float8x8& first, thread simdgroup_float8x8& second,
-                              thread simdgroup_half8x8& a, thread simdgroup_half8x8& b,
-                              thread simdgroup_half8x8& right) {
-  simdgroup_multiply_accumulate(first, a, right, first);
-  simdgroup_multiply_accumulate(second, b, right, second);
+/** first += left[0] · one + left[2] · two, second += left[1] · one + left[3] · two. */
+inline void multiply_two(thread simdgroup_float8x8& first, thread simdgroup_float8x8& second,
+                         thread simdgroup_half8x8 (&left)[4], thread simdgroup_half8x8& one,
+                         thread simdgroup_half8x8& two) {
+  simdgroup_multiply_accumulate(first, left[0], one, first);
+  simdgroup_multiply_accumulate(second, left[1], one, second);
+  simdgroup_multiply_accumulate(first, left[2], two, first);
+  simdgroup_multiply_accumulate(second, left[3], two, second);
 }
 
 /**
@@ -122,6 +124,57 @@ inline uint fragment_column(uint lane) {
 
 /** The lanes that hold one row differ in these bits. */
 enum { FRAGMENT_ROW_BIT_0 = 1, FRAGMENT_ROW_BIT_1 = 8 };
+
+/**
+ * Right matrices of halves from rows of x in threadgroup memory: of each 8 neighbouring numbers of a row, `i`
+ * and `i` + 4 belong to rows 2 c and 2 c + 1 of matrix i < 4, c being the place of these 8 among four.
+ * `right_order` makes the 16 bytes of 8 numbers, `load_rights` finds a lane's elements of four matrices in
+ * the 32 such words of eight rows.
+ */
+inline uint4 right_order(uint4 numbers) {
+  return numbers;
+}
+inline void load_rights(const threadgroup uint4* staged, uint lane, thread simdgroup_half8x8 (&rights)[4]) {
+  const uint row = fragment_row(lane);
+  const threadgroup half4* numbers =
+      (const threadgroup half4*)(staged + fragment_column(lane) * 4 + row / 2) + row % 2;
+  const half4 first = numbers[0];
+  const half4 second = numbers[8];
+  for (uint i = 0; i < 4; i++) rights[i].thread_elements() = half2(first[i], second[i]);
+}
+
+/**
+ * Right matrices of halves from device memory: matrix i has elements i of two vectors of 8 that each lane
+ * reads. Of a matrix with a key a column vector number `n` comes from key `key_row`, columns from
+ * `key_column` on; of one with a value a row likewise.
+ */
+inline uint key_row(uint lane, uint n) {
+  return fragment_column(lane) + n;
+}
+inline uint key_column(uint lane, uint) {
+  return fragment_row(lane) * 8;
+}
+inline uint value_row(uint lane, uint) {
+  return fragment_row(lane);
+}
+inline uint value_column(uint lane, uint n) {
+  return (fragment_column(lane) + n) * 8;
+}
+inline void zip_rights(uint4 first, uint4 second, thread simdgroup_half8x8 (&rights)[8]) {
+  for (uint i = 0; i < 4; i++) {
+    const half2 one = as_type<half2>(first[i]);
+    const half2 two = as_type<half2>(second[i]);
+    rights[2 * i].thread_elements() = half2(one.x, two.x);
+    rights[2 * i + 1].thread_elements() = half2(one.y, two.y);
+  }
+}
+/** sums += a · one + b · two */
+inline void multiply_pair(thread simdgroup_float8x8& sums, thread simdgroup_half8x8& a,
+                          thread simdgroup_half8x8& b, thread simdgroup_half8x8& one,
+                          thread simdgroup_half8x8& two) {
+  simdgroup_multiply_accumulate(sums, a, one, sums);
+  simdgroup_multiply_accumulate(sums, b, two, sums);
+}
 
 inline uint ballot(bool predicate) {
   return uint(simd_vote::vote_t(simd_ballot(predicate)));

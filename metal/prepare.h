@@ -73,6 +73,22 @@ inline float rotated(const thread Heads& heads, uint part, uint i, THREADGROUP(f
   return value * rotation.cosine + x[p.rope_start + rotation.partner] * rotation.sine;
 }
 
+/** Leaves the rotated head where it was staged; by one simdgroup, for itself. */
+inline void rotate_staged(const thread Heads& heads, uint part, THREADGROUP(float) x, uint lane,
+                          constant AttentionPrepareParams& p) {
+  float values[MAX_HEAD_DIM / 32];
+  UNROLL for (uint i = 0; i < MAX_HEAD_DIM / 32; i++) {
+    if (i * 32 + lane >= p.head_dim) break;
+    values[i] = rotated(heads, part, i * 32 + lane, x, p);
+  }
+  lanes_barrier();
+  UNROLL for (uint i = 0; i < MAX_HEAD_DIM / 32; i++) {
+    if (i * 32 + lane >= p.head_dim) break;
+    x[i * 32 + lane] = values[i];
+  }
+  lanes_barrier();
+}
+
 /** Writes a staged key or value to its place in the pool. */
 inline void store_head(const thread Heads& heads, uint part, uint head, uint sequence,
                        DEVICE(const int) block_tables, DEVICE(uchar) pool, THREADGROUP(float) x, uint lane,

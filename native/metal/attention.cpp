@@ -19,6 +19,10 @@ constexpr uint32_t kSharedBytes = 16896;
 constexpr uint32_t kMaxHeads = 4;
 constexpr uint32_t kMaxQueries = 32;
 constexpr uint32_t kSummary = 4;
+/** Rows of a matrix, and BLOCK_DIM and columns of MAX_MATRICES of metal/decode_matrix.h. */
+constexpr uint32_t kMatrixRows = 8;
+constexpr uint32_t kMatrixBlock = 64;
+constexpr uint32_t kMaxMatrixDim = 128;
 constexpr uint32_t kCombineSimdgroups = 4;
 /** No device is taken to be wider: memory for the splits is planned without one. */
 constexpr uint32_t kMostBusySimdgroups = 4096;
@@ -35,10 +39,20 @@ struct Shape {
   uint32_t shared_bytes;
 };
 
+/** Whether single rows go through matrices of halves, where eight heads cost what one does: for many heads.
+ */
+bool HasMatrices(const AttentionOperand& op, const KvLayerOperand& layer) {
+  return op.heads / layer.kv_heads > kMaxHeads && op.q.type == DTYPE_F16 && layer.type == DTYPE_F16 &&
+         layer.key_dim % kMatrixBlock == 0 && layer.value_dim % kMatrixBlock == 0 &&
+         std::max(layer.key_dim, layer.value_dim) <= kMaxMatrixDim;
+}
+
 Shape ShapeOf(const AttentionOperand& op, const KvLayerOperand& layer) {
   const uint32_t group_heads = op.heads / layer.kv_heads;
   const uint32_t queries = layer.key_dim > 128 ? 16 : 8;
-  const uint32_t group_sets = DivideUp(group_heads, std::min(kMaxHeads, kMaxQueries / queries));
+  const uint32_t most_heads =
+      HasMatrices(op, layer) ? kMatrixRows : std::min(kMaxHeads, kMaxQueries / queries);
+  const uint32_t group_sets = DivideUp(group_heads, most_heads);
   const uint32_t heads = DivideUp(group_heads, group_sets);
   const uint32_t simdgroup_bytes = heads * (layer.value_dim + kSummary) * sizeof(float);
   const uint32_t simdgroups = std::clamp(kSharedBytes / simdgroup_bytes, 1u, kMaxSimdgroups);
@@ -145,7 +159,8 @@ void Attention(Dispatcher& dispatcher, const StepOperand& step, const AttentionW
                    params);
   }
   if (work.row_count == 0) return;
-  dispatcher.Run(DecodeLaunch("attention_decode", dispatcher, work, op, layer, constants, params),
+  dispatcher.Run(DecodeLaunch(HasMatrices(op, layer) ? "attention_decode_matrix" : "attention_decode",
+                              dispatcher, work, op, layer, constants, params),
                  {op.q.view, layer.keys, layer.values, work.rows, step.positions, step.sequence_of,
                   step.block_tables, op.sinks, op.gate.view, op.out.view, scratch.parts},
                  params);
@@ -167,7 +182,8 @@ void AttentionAppend(Dispatcher& dispatcher, const StepOperand& step, const Atte
   DescribePrepare(prepare, layer, constants);
   AttentionAppendParams params{ParamsOf(step, op, layer), PrepareParamsOf(step, prepare, layer)};
   dispatcher.Run(
-      DecodeLaunch("attention_append", dispatcher, work, op, layer, constants, params.attention),
+      DecodeLaunch(HasMatrices(op, layer) ? "attention_append_matrix" : "attention_append", dispatcher, work,
+                   op, layer, constants, params.attention),
       {prepare.qkv.view, layer.keys, layer.values, work.rows, step.positions, step.sequence_of,
        step.block_tables, op.sinks, op.gate.view, op.out.view, scratch.parts, prepare.q_norm.weight,
        prepare.q_norm.bias, prepare.k_norm.weight, prepare.k_norm.bias, prepare.rope.frequencies},

@@ -77,9 +77,6 @@ class Device {
   /** Simdgroups that keep all cores busy; the default is that of the largest GPU of the family, 16 on each
    * of 40. */
   virtual uint32_t busy_simdgroups() const { return 640; }
-  /** Most rows of a weight whose words a lane keeps in registers: 4 fit those of Apple's GPUs, and up to 8
-   * are possible. */
-  virtual uint32_t most_lane_rows() const { return 4; }
   /** Zeroed memory. Throws Error out_of_memory. */
   virtual std::unique_ptr<Buffer> NewBuffer(size_t bytes) = 0;
   /** Memory of the caller, without a copy; page-aligned, and alive as long as the buffer. */

@@ -82,8 +82,8 @@ Constants LinearConstants(const LinearOperand& op) {
                       .has_join = op.join.norm.kind != NORM_NONE,
                       .has_join_weight = op.join.norm.weight.buffer != nullptr};
   Describe(op.weight, constants);
-  constants.is_half = MultipliesHalves(op.weight, op.x, op.out) && op.norm.kind != NORM_LAYER &&
-                      op.join.norm.kind == NORM_NONE;
+  constants.is_half = (op.is_fast ? HasHalves(op.weight) : MultipliesHalves(op.weight, op.x, op.out)) &&
+                      op.norm.kind != NORM_LAYER && op.join.norm.kind == NORM_NONE;
   return constants;
 }
 
@@ -121,19 +121,25 @@ void LinearVector(Dispatcher& dispatcher, const LinearOperand& op, const VectorS
                  LinearParamsOf(op));
 }
 
+/** What linear_halves needs beyond halves: pairs of units, and aligned rows of x. */
+bool HasPanels(const LinearOperand& op) {
+  const uint32_t alignment = op.x.type == DTYPE_F16 ? 8 : 4;
+  return op.weight.columns % 128 == 0 && StrideOf(op.x, op.weight.columns) % alignment == 0 &&
+         op.x.column % alignment == 0;
+}
+
 void LinearBatch(Dispatcher& dispatcher, const LinearOperand& op, const BatchShape& shape) {
   Constants constants = LinearConstants(op);
-  // What is left to be divided by its rms may not fit into a half.
-  if (op.norm.kind != NORM_NONE) constants.is_half = 0;
+  constants.is_half = constants.is_half && HasPanels(op);
   constants.lane_rows = shape.lane_rows;
   constants.split = shape.split;
   constants.simdgroups = shape.Simdgroups();
   const uint32_t outputs = TileOutputs(op, kBatchRows * shape.lane_rows) * shape.members;
-  dispatcher.Run({"linear_batch",
+  dispatcher.Run({constants.is_half ? "linear_halves" : "linear_batch",
                   constants,
                   {DivideUp(op.outputs, outputs), DivideUp(op.rows, kBatchRows), 1},
                   shape.Simdgroups() * kSimdWidth,
-                  shape.SharedBytes()},
+                  shape.SharedBytes(constants.is_half)},
                  {op.x.view, op.weight.data, op.weight.scales, op.weight.biases, op.norm.weight, op.bias,
                   op.residual, op.out.view},
                  LinearParamsOf(op));

@@ -11,7 +11,6 @@ namespace {
 // See metal/linear_batch.metal.
 constexpr uint32_t kTileRows = 8;
 constexpr uint32_t kUnit = 64;
-constexpr uint32_t kMaxUnits = 2;
 constexpr uint32_t kMaxBatchSimdgroups = 8;
 constexpr uint32_t kMaxMembers = 4;
 /** Simdgroups of a threadgroup of one row: they find what its norm needs together. */
@@ -30,41 +29,47 @@ uint32_t GroupsOf(const LinearOperand& op, uint32_t rows, uint32_t members) {
 VectorShape PlanVector(const LinearOperand& op, const Device& device) {
   const uint32_t busy_simdgroups = device.busy_simdgroups();
   const auto tiles = [&](uint32_t lane_rows) { return GroupsOf(op, kMatvecSets * lane_rows, 1); };
-  // Rows that share x are fewer when there are few of them, and more when there are plenty.
-  const uint32_t lane_rows = tiles(4) * kMaxSplit < busy_simdgroups ? 2
-                             : tiles(8) >= 2 * busy_simdgroups      ? std::min(device.most_lane_rows(), 8u)
-                                                                    : 4;
+  // Rows that share x are fewer when there are few of them.
+  const uint32_t lane_rows = tiles(4) * 4 < busy_simdgroups ? 2 : 4;
   const uint32_t blocks = DivideUp(op.weight.columns, kMatvecBlock);
-  // Few rows: several simdgroups share one and add up, but a second wave of threadgroups costs more.
+  // Few rows: several simdgroups share one and add up, until enough words are on their way; but a second wave
+  // of threadgroups costs more.
   uint32_t split = 1;
   while (split < kMaxSplit && 2 * split <= blocks &&
+         lane_rows * split * tiles(lane_rows) < 2 * busy_simdgroups &&
          2 * split * tiles(lane_rows) <= busy_simdgroups + busy_simdgroups / 4) {
     split *= 2;
   }
-  return {lane_rows, split, std::max(split, kLeastSimdgroups)};
+  return {lane_rows, split, split == 1 ? kLeastSimdgroups : kMaxSplit};
 }
 
 BatchShape PlanBatch(const LinearOperand& op, const Device& device) {
   const uint32_t busy_simdgroups = device.busy_simdgroups();
-  BatchShape shape{.lane_rows = 4, .members = kMaxMembers, .split = 1};
-  // Teams that share x read it less often, but a threadgroup a core comes first.
-  const uint32_t enough = busy_simdgroups / kSimdgroupsOfCore;
+  BatchShape shape{.lane_rows = 4, .members = 1, .split = 1};
   const auto groups = [&] { return GroupsOf(op, kTileRows * shape.lane_rows, shape.members); };
-  while (shape.members > 1 && groups() < enough) shape.members /= 2;
-  if (groups() < enough) shape.lane_rows = 2;
+  // Simdgroups side by side stage x less often, but first there is work for every core, and for every core
+  // alike.
+  const uint32_t cores = busy_simdgroups / kSimdgroupsOfCore;
+  if (groups() < cores / 2) shape.lane_rows = 2;
+  if (groups() >= 8 * cores) {
+    shape.members = kMaxMembers;
+  } else if (groups() >= cores + cores / 3) {
+    shape.members = kMaxMembers / 2;
+  }
   const uint32_t units = DivideUp(op.weight.columns, kUnit);
   while (2 * shape.Simdgroups() <= kMaxBatchSimdgroups && 4 * shape.split <= units &&
-         groups() * shape.Simdgroups() < busy_simdgroups) {
+         2 * groups() * shape.Simdgroups() < busy_simdgroups) {
     shape.split *= 2;
   }
   return shape;
 }
 
-uint32_t BatchShape::SharedBytes() const {
-  // One unit of floats, or two of halves, for each team.
-  const uint32_t staged = split * kTileRows * kUnit + Simdgroups() * kMaxUnits * kTileRows;
-  const uint32_t sums = Simdgroups() * (kTileRows + lane_rows * kTileRows * kTileRows);
-  return std::max(staged, split == 1 ? Simdgroups() * kTileRows : sums) * sizeof(float);
+uint32_t BatchShape::SharedBytes(bool is_half) const {
+  const uint32_t sums = Simdgroups() * (kTileRows + (split == 1 ? 0 : lane_rows * kTileRows * kTileRows));
+  // Of halves two panels of a unit a simdgroup, of floats one unit of each part; and what their sums need.
+  const uint32_t staged = is_half ? 2 * Simdgroups() * (kTileRows * kUnit / 2 + 2 * kTileRows)
+                                  : split * kTileRows * kUnit + Simdgroups() * kTileRows;
+  return std::max(staged, sums) * sizeof(float);
 }
 
 }  // namespace anllm::metal

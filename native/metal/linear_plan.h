@@ -21,8 +21,9 @@ struct BatchShape {
   uint32_t split;
 
   uint32_t Simdgroups() const { return members * split; }
-  /** Floats of x and its sums, and later those of the outputs, in metal/linear_batch.metal. */
-  uint32_t SharedBytes() const;
+  /** x and its sums, and later those of the outputs, in metal/linear_batch.metal or linear_halves.metal.
+   */
+  uint32_t SharedBytes(bool is_half) const;
 };
 
 VectorShape PlanVector(const LinearOperand& op, const Device& device);

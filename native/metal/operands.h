@@ -74,6 +74,8 @@ struct LinearOperand {
   /** Row of the gate of output i is i * gate_step, the row of its up lies up_offset further. */
   uint32_t gate_step = 1;
   uint32_t up_offset = 0;
+  /** Products of halves are precise enough though x and out are floats. */
+  bool is_fast = false;
 };
 
 /**
@@ -267,11 +269,14 @@ struct DrawOperand {
   uint32_t mask_words = 0;
 };
 
-/** Whether few rows may be multiplied in halves: a half on either side tells that this model runs in half
- * precision. */
+/** Whether kernels of few rows have a form for this weight that multiplies halves. */
+inline bool HasHalves(const Matrix& weight) {
+  return weight.type == DTYPE_AFFINE && weight.bits == 4 && weight.group_size >= 64;
+}
+
+/** Whether they take it: a half on either side tells that this model runs in half precision. */
 inline bool MultipliesHalves(const Matrix& weight, const Values& x, const Values& out) {
-  return weight.type == DTYPE_AFFINE && weight.bits == 4 && weight.group_size >= 64 &&
-         (x.type == DTYPE_F16 || out.type == DTYPE_F16);
+  return HasHalves(weight) && (x.type == DTYPE_F16 || out.type == DTYPE_F16);
 }
 
 /** Function constants that say how a weight is coded. */

@@ -203,6 +203,23 @@ describe('attention on the soft device', { skip }, () => {
     await check(runner, { heads: 4, kvHeads: 4, keyDim: 24, valueDim: 16, sequences });
   });
 
+  it('many heads of halves, in matrices', async () => {
+    const sequences = [
+      { past: 1300, rows: 1 },
+      { past: 20, rows: 2 },
+    ];
+    for (const variant of [{}, { window: 40, sinks: true }, { softcap: 5, gate: true }]) {
+      for (const [heads, kvHeads] of [
+        [8, 1],
+        [22, 2],
+      ] as const) {
+        const test: Case = { heads, kvHeads, keyDim: 128, sequences, type: 'f16', ...variant };
+        await check(runner, test);
+        await check(runner, { ...test, keyDim: 64, valueDim: 128 });
+      }
+    }
+  });
+
   // From one split of the keys to a tile of 32 for each simdgroup.
   for (const simdgroups of [16, 4096]) {
     it(`a GPU that ${simdgroups} simdgroups keep busy`, async () => {

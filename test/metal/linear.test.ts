@@ -269,7 +269,20 @@ describe('linear on the soft device', { skip }, () => {
     }
   });
 
-  // From one simdgroup an output and eight rows a lane to eight and two, from x shared by four simdgroups to x of each.
+  it('few rows of halves: panels of x, every coding of scales', async () => {
+    for (const scaleType of ['f32', 'f16', 'bf16'] as const) {
+      for (const groupSize of [64, 128]) {
+        for (const columns of [128, 640, 2560]) {
+          const format = affine(4, groupSize, scaleType);
+          const test: Case = { rows: 5, columns, outputs: 75, format, type: 'f16' };
+          await check(runner, { ...test, residual: true }, columns);
+          await check(runner, { ...test, norm: 'rms', glu: 'halves' }, columns);
+        }
+      }
+    }
+  });
+
+  // From one simdgroup an output and four rows a lane to eight and two, from x shared by four simdgroups to x of each.
   for (const simdgroups of [1, 640, 8192]) {
     it(`a GPU that ${simdgroups} simdgroups keep busy`, async () => {
       const other = await Runner.start({ simdgroups });

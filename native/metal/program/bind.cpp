@@ -122,7 +122,7 @@ BoundProgram Bind(Device& device, const program::Program& program, Weights& weig
                       .type = types[id],
                       .stride = static_cast<uint32_t>(spec.cols)});
   }
-  Binder binder(program, weights, limits, values, bound.kv_layers, bound.state_layers);
+  Binder binder(program, weights, limits, values, bound.kv_layers, bound.state_layers, is_fast);
   const auto add_accesses = [&](const program::Instruction& instruction, Command* command) {
     for (const program::ValueId id : program::InputsOf(instruction))
       command->accesses.reads.push_back(values[static_cast<size_t>(id)].view);

@@ -9,13 +9,14 @@ class Binder {
  public:
   Binder(const program::Program& program, Weights& weights, const program::Limits& limits,
          const std::vector<Values>& values, const std::vector<KvMemory>& kv_layers,
-         const std::vector<StateMemory>& state_layers)
+         const std::vector<StateMemory>& state_layers, bool is_fast)
       : program_(program),
         weights_(weights),
         limits_(limits),
         values_(values),
         kv_layers_(kv_layers),
-        state_layers_(state_layers) {}
+        state_layers_(state_layers),
+        is_fast_(is_fast) {}
 
   Command operator()(const program::Embed& i);
   Command operator()(const program::Normalize& i);
@@ -69,6 +70,7 @@ class Binder {
   const std::vector<Values>& values_;
   const std::vector<KvMemory>& kv_layers_;
   const std::vector<StateMemory>& state_layers_;
+  const bool is_fast_;
 };
 
 }  // namespace anllm::metal

@@ -88,7 +88,8 @@ Command Binder::operator()(const program::Linear& i) {
                        .residual = View(i.residual),
                        .out = Value(i.out),
                        .factor = static_cast<float>(i.factor),
-                       .activation = static_cast<ActivationKind>(i.activation)};
+                       .activation = static_cast<ActivationKind>(i.activation),
+                       .is_fast = is_fast_};
     part.x.column = Count(i.column);
     part.out.column = column;
     part.outputs = part.weight.rows;

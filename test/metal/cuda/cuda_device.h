@@ -39,8 +39,6 @@ class CudaDevice : public metal::Device {
   std::string name() const override;
   /** 16 a multiprocessor, as on a core of Apple's. */
   uint32_t busy_simdgroups() const override;
-  /** A lane has up to 255 registers. */
-  uint32_t most_lane_rows() const override { return 8; }
   std::unique_ptr<metal::Buffer> NewBuffer(size_t bytes) override;
   std::unique_ptr<metal::Buffer> WrapMemory(void* pages, size_t bytes) override;
   std::unique_ptr<metal::Pipeline> NewPipeline(const std::string& kernel,
@@ -55,7 +53,7 @@ class CudaDevice : public metal::Device {
     CUstream stream = nullptr;
     CUevent event = nullptr;
   };
-  const std::array<SideStream, 3>& side_streams() const { return side_streams_; }
+  const std::array<SideStream, 7>& side_streams() const { return side_streams_; }
 
   /** Whether a command buffer copies what it binds from and to the twins; else they are copied by hand. */
   bool copies_twins = true;
@@ -68,7 +66,7 @@ class CudaDevice : public metal::Device {
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
-  std::array<SideStream, 3> side_streams_;
+  std::array<SideStream, 7> side_streams_;
 };
 
 /** A kernel's text with its constants, compiled for this GPU's architecture. Throws std::runtime_error. */

@@ -201,6 +201,12 @@ class simdgroup_matrix {
     columns_[1] = source[(column + 1) * row_stride + row * column_stride];
     has_columns_ = true;
   }
+  /** What mma wants of a right matrix, as its register has it. */
+  void set_columns(uint bits) {
+    columns_[0].bits = ushort(bits);
+    columns_[1].bits = ushort(bits >> 16);
+    has_columns_ = true;
+  }
   void columns(T& first, T& second) const {
     if (has_columns_) {
       first = columns_[0];
@@ -232,6 +238,19 @@ inline void simdgroup_load(simdgroup_matrix<T, 8, 8>& matrix, const T* source, u
 template <class T>
 inline void simdgroup_load_transposed(simdgroup_matrix<T, 8, 8>& matrix, const T* source, uint stride) {
   matrix.load(source, 1, stride);
+}
+
+/** See msl.h: mma wants i and i + 4 in one register of a lane. */
+inline uint4 right_order(uint4 numbers) {
+  return make_uint4(__byte_perm(numbers.x, numbers.z, 0x5410), __byte_perm(numbers.x, numbers.z, 0x7632),
+                    __byte_perm(numbers.y, numbers.w, 0x5410), __byte_perm(numbers.y, numbers.w, 0x7632));
+}
+inline void load_rights(const uint4* staged, uint lane, simdgroup_matrix<half, 8, 8> (&rights)[4]) {
+  const uint4 elements = staged[lane];
+  rights[0].set_columns(elements.x);
+  rights[1].set_columns(elements.y);
+  rights[2].set_columns(elements.z);
+  rights[3].set_columns(elements.w);
 }
 
 /** sums += a · b of 16 × 8 by 8 × 8, a's rows 8 … 15 being a2 and a3; mma reads the upper 19 bits of a float.
@@ -295,21 +314,62 @@ inline void multiply_integers(simdgroup_matrix<float, 8, 8>& first, simdgroup_ma
   second.thread_elements()[0] = sums[2];
   second.thread_elements()[1] = sums[3];
 }
-inline void multiply_integers(simdgroup_matrix<float, 8, 8>& first, simdgroup_matrix<float, 8, 8>& second,
-                              simdgroup_matrix<half, 8, 8>& a, simdgroup_matrix<half, 8, 8>& b,
-                              simdgroup_matrix<half, 8, 8>& right) {
-  half b0, b1;
-  right.columns(b0, b1);
+/** sums[0 … 3] += a · b of 16 × 16 by 16 × 8. */
+inline void multiply_halves(float (&sums)[4], uint a0, uint a1, uint a2, uint a3, uint b0, uint b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+inline uint left_register(simdgroup_matrix<half, 8, 8>& left) {
+  return left.thread_elements()[0].bits | uint(left.thread_elements()[1].bits) << 16;
+}
+inline uint right_register(const simdgroup_matrix<half, 8, 8>& right) {
+  half lower, upper;
+  right.columns(lower, upper);
+  return lower.bits | uint(upper.bits) << 16;
+}
+
+/** See msl.h. */
+inline void multiply_two(simdgroup_matrix<float, 8, 8>& first, simdgroup_matrix<float, 8, 8>& second,
+                         simdgroup_matrix<half, 8, 8> (&left)[4], simdgroup_matrix<half, 8, 8>& one,
+                         simdgroup_matrix<half, 8, 8>& two) {
   float sums[4] = {first.thread_elements()[0], first.thread_elements()[1], second.thread_elements()[0],
                    second.thread_elements()[1]};
-  const uint above = a.thread_elements()[0].bits | uint(a.thread_elements()[1].bits) << 16;
-  const uint below = b.thread_elements()[0].bits | uint(b.thread_elements()[1].bits) << 16;
-  const uint own = b0.bits | uint(b1.bits) << 16;
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
-      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
-      : "r"(above), "r"(below), "r"(own));
+  multiply_halves(sums, left_register(left[0]), left_register(left[1]), left_register(left[2]),
+                  left_register(left[3]), right_register(one), right_register(two));
   first.thread_elements()[0] = sums[0];
   first.thread_elements()[1] = sums[1];
   second.thread_elements()[0] = sums[2];
   second.thread_elements()[1] = sums[3];
+}
+
+/** See msl.h: mma wants two keys, or two numbers of a key, in one register of a lane. */
+inline uint key_row(uint lane, uint) {
+  return lane / 4;
+}
+inline uint key_column(uint lane, uint n) {
+  return (lane % 4 * 2 + n) * 8;
+}
+inline uint value_row(uint lane, uint n) {
+  return lane % 4 * 2 + n;
+}
+inline uint value_column(uint lane, uint) {
+  return lane / 4 * 8;
+}
+inline void zip_rights(uint4 first, uint4 second, simdgroup_matrix<half, 8, 8> (&rights)[8]) {
+  const uint one[4] = {first.x, first.y, first.z, first.w};
+  const uint two[4] = {second.x, second.y, second.z, second.w};
+  UNROLL for (uint i = 0; i < 4; i++) {
+    rights[2 * i].set_columns(__byte_perm(one[i], two[i], 0x5410));
+    rights[2 * i + 1].set_columns(__byte_perm(one[i], two[i], 0x7632));
+  }
+}
+inline void multiply_pair(simdgroup_matrix<float, 8, 8>& d, simdgroup_matrix<half, 8, 8>& a,
+                          simdgroup_matrix<half, 8, 8>& b, simdgroup_matrix<half, 8, 8>& one,
+                          simdgroup_matrix<half, 8, 8>& two) {
+  float sums[4] = {d.thread_elements()[0], d.thread_elements()[1], 0, 0};
+  multiply_halves(sums, left_register(a), 0, left_register(b), 0, right_register(one), right_register(two));
+  d.thread_elements()[0] = sums[0];
+  d.thread_elements()[1] = sums[1];
 }

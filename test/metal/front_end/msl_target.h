@@ -92,11 +92,25 @@ void simdgroup_multiply_accumulate(__private simdgroup_matrix<D, 8, 8>& d,
                                    __private simdgroup_matrix<A, 8, 8>& a,
                                    __private simdgroup_matrix<A, 8, 8>& b,
                                    __private simdgroup_matrix<D, 8, 8>& c);
-template <typename T>
 void multiply_integers(__private simdgroup_matrix<float, 8, 8>& first,
                        __private simdgroup_matrix<float, 8, 8>& second,
-                       __private simdgroup_matrix<T, 8, 8>& a, __private simdgroup_matrix<T, 8, 8>& b,
-                       __private simdgroup_matrix<T, 8, 8>& right);
+                       __private simdgroup_matrix<float, 8, 8>& a, __private simdgroup_matrix<float, 8, 8>& b,
+                       __private simdgroup_matrix<float, 8, 8>& right);
+uint key_row(uint lane, uint n);
+uint key_column(uint lane, uint n);
+uint value_row(uint lane, uint n);
+uint value_column(uint lane, uint n);
+void zip_rights(uint4 first, uint4 second, __private simdgroup_matrix<half, 8, 8> (&rights)[8]);
+void multiply_pair(__private simdgroup_matrix<float, 8, 8>& sums, __private simdgroup_matrix<half, 8, 8>& a,
+                   __private simdgroup_matrix<half, 8, 8>& b, __private simdgroup_matrix<half, 8, 8>& one,
+                   __private simdgroup_matrix<half, 8, 8>& two);
+void multiply_two(__private simdgroup_matrix<float, 8, 8>& first,
+                  __private simdgroup_matrix<float, 8, 8>& second,
+                  __private simdgroup_matrix<half, 8, 8> (&left)[4],
+                  __private simdgroup_matrix<half, 8, 8>& one, __private simdgroup_matrix<half, 8, 8>& two);
+
+uint4 right_order(uint4 numbers);
+void load_rights(__local const uint4* staged, uint lane, __private simdgroup_matrix<half, 8, 8> (&rights)[4]);
 
 uint fragment_row(uint lane);
 uint fragment_column(uint lane);

@@ -89,12 +89,28 @@ void simdgroup_multiply_accumulate(simdgroup_matrix<D, 8, 8>& d, const simdgroup
   d.thread_elements() = {D(c.thread_elements().x + product.x), D(c.thread_elements().y + product.y)};
 }
 
-template <class T>
 inline void multiply_integers(simdgroup_matrix<float, 8, 8>& first, simdgroup_matrix<float, 8, 8>& second,
-                              const simdgroup_matrix<T, 8, 8>& a, const simdgroup_matrix<T, 8, 8>& b,
-                              const simdgroup_matrix<T, 8, 8>& right, Site site = Site::Here()) {
+                              const simdgroup_matrix<float, 8, 8>& a, const simdgroup_matrix<float, 8, 8>& b,
+                              const simdgroup_matrix<float, 8, 8>& right, Site site = Site::Here()) {
   simdgroup_multiply_accumulate(first, a, right, first, site);
   simdgroup_multiply_accumulate(second, b, right, second, site);
+}
+
+inline void multiply_pair(simdgroup_matrix<float, 8, 8>& sums, const simdgroup_matrix<half, 8, 8>& a,
+                          const simdgroup_matrix<half, 8, 8>& b, const simdgroup_matrix<half, 8, 8>& one,
+                          const simdgroup_matrix<half, 8, 8>& two, Site site = Site::Here()) {
+  simdgroup_multiply_accumulate(sums, a, one, sums, site);
+  simdgroup_multiply_accumulate(sums, b, two, sums, site);
+}
+
+inline void multiply_two(simdgroup_matrix<float, 8, 8>& first, simdgroup_matrix<float, 8, 8>& second,
+                         const simdgroup_matrix<half, 8, 8> (&left)[4],
+                         const simdgroup_matrix<half, 8, 8>& one, const simdgroup_matrix<half, 8, 8>& two,
+                         Site site = Site::Here()) {
+  simdgroup_multiply_accumulate(first, left[0], one, first, site);
+  simdgroup_multiply_accumulate(second, left[1], one, second, site);
+  simdgroup_multiply_accumulate(first, left[2], two, first, site);
+  simdgroup_multiply_accumulate(second, left[3], two, second, site);
 }
 
 }  // namespace anllm::soft

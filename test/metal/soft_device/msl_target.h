@@ -90,6 +90,38 @@ To as_type(From from) {
   return to;
 }
 
+/** See msl.h; laid out as there. */
+inline uint4 right_order(uint4 numbers) {
+  return numbers;
+}
+inline void load_rights(const ThreadgroupPointer<const uint4>& staged, uint lane,
+                        simdgroup_matrix<half, 8, 8> (&rights)[4]) {
+  const uint row = fragment_row(lane);
+  const auto numbers = (staged + fragment_column(lane) * 4 + row / 2).As<const half>() + row % 2 * 4;
+  for (uint i = 0; i < 4; i++) rights[i].thread_elements() = {half(numbers[i]), half(numbers[32 + i])};
+}
+
+inline uint key_row(uint lane, uint n) {
+  return fragment_column(lane) + n;
+}
+inline uint key_column(uint lane, uint) {
+  return fragment_row(lane) * 8;
+}
+inline uint value_row(uint lane, uint) {
+  return fragment_row(lane);
+}
+inline uint value_column(uint lane, uint n) {
+  return (fragment_column(lane) + n) * 8;
+}
+inline void zip_rights(uint4 first, uint4 second, simdgroup_matrix<half, 8, 8> (&rights)[8]) {
+  const uint one[4] = {first.x, first.y, first.z, first.w};
+  const uint two[4] = {second.x, second.y, second.z, second.w};
+  for (uint i = 0; i < 4; i++) {
+    rights[2 * i].thread_elements() = {as_type<half2>(one[i]).x, as_type<half2>(two[i]).x};
+    rights[2 * i + 1].thread_elements() = {as_type<half2>(one[i]).y, as_type<half2>(two[i]).y};
+  }
+}
+
 inline uint with_bits_of(uint word, uint mask, uint base) {
   return (word & mask) | base;
 }

@@ -18,7 +18,6 @@ class SoftDevice : public metal::Device {
   std::string name() const override { return "soft device"; }
   /** ANLLM_SOFT_SIMDGROUPS, so that tests see the plans for narrow and wide GPUs. */
   uint32_t busy_simdgroups() const override;
-  uint32_t most_lane_rows() const override { return 8; }
   std::unique_ptr<metal::Buffer> NewBuffer(size_t bytes) override;
   std::unique_ptr<metal::Buffer> WrapMemory(void* pages, size_t bytes) override;
   std::unique_ptr<metal::Pipeline> NewPipeline(const std::string& kernel,

@@ -15,6 +15,8 @@ struct Heads {
 constexpr Heads kHeads[] = {{"0.6B", 16, 8}, {"4B, 8B", 32, 8}, {"30B-A3B", 32, 4}};
 
 void BenchContext(Bench& bench, const Heads& shape, uint32_t context) {
+  const std::string what = "attention over " + std::to_string(context) + " keys";
+  if (!bench.Wants(shape.model, what)) return;
   const size_t half = size_t{context} * shape.kv_heads * kDim * 2;
   const size_t copies = bench.pool->size() / (2 * half);
   const uint32_t blocks = context / BLOCK_TOKENS;
@@ -51,8 +53,7 @@ void BenchContext(Bench& bench, const Heads& shape, uint32_t context) {
   const Times times = TimesOf(bench, copies, [&](Dispatcher& dispatcher, size_t i) {
     Attention(dispatcher, step, work, op, layer_at(i), {.parts = ViewOf(parts[i % 2])});
   });
-  PrintRow(bench, shape.model, "attention over " + std::to_string(context) + " keys",
-           2.0 * static_cast<double>(half), times);
+  PrintRow(bench, shape.model, what, 2.0 * static_cast<double>(half), times);
 }
 
 }  // namespace

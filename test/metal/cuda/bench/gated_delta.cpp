@@ -15,6 +15,8 @@ struct Heads {
 constexpr Heads kHeads[] = {{"Qwen3.5-0.8B", 16, 16}, {"Qwen3-Next", 16, 32}};
 
 void BenchRows(Bench& bench, const Heads& shape, uint32_t rows) {
+  const std::string what = std::to_string(rows) + " rows of the gated delta rule";
+  if (!bench.Wants(shape.model, what)) return;
   StateLayerOperand layer{.key_heads = shape.key_heads,
                           .value_heads = shape.value_heads,
                           .key_dim = kDim,
@@ -53,7 +55,6 @@ void BenchRows(Bench& bench, const Heads& shape, uint32_t rows) {
   const auto parts = floats(bytes.parts / sizeof(float) + 4);
   const Scratch scratch{.normalized = ViewOf(normalized), .parts = ViewOf(parts)};
   const double moved = static_cast<double>(x->size() + out->size() + 2 * matrices->size());
-  const std::string what = std::to_string(rows) + " rows of the gated delta rule";
   PrintRow(bench, shape.model, what, moved, TimesOf(bench, 10, [&](Dispatcher& dispatcher, size_t) {
              GatedDelta(dispatcher, step, op, layer, scratch);
            }));

@@ -17,6 +17,12 @@ struct Bench {
   std::unique_ptr<metal::Buffer> pool;
   /** Bytes a second, read and written counted. */
   double copy_rate = 0;
+  /** Part of the name of the rows that are wanted; empty: all. */
+  std::string only;
+
+  bool Wants(const std::string& model, const std::string& what) const {
+    return (model + " " + what).find(only) != std::string::npos;
+  }
 };
 
 /** Filled with random bits below `mask`, on the GPU too. */

@@ -48,7 +48,8 @@ LinearOperand Product::At(size_t i) const {
                    .outputs = shape_.outputs,
                    .activation = is_glu ? ACTIVATION_SILU : ACTIVATION_NONE,
                    .is_glu = is_glu,
-                   .up_offset = shape_.outputs};
+                   .up_offset = shape_.outputs,
+                   .is_fast = true};
   if (has_residual) {
     op.residual = ViewOf(residual_);
   } else {
@@ -60,13 +61,14 @@ LinearOperand Product::At(size_t i) const {
 void BenchProducts(Bench& bench) {
   for (const ProductShape& shape : kProductShapes) {
     for (const uint32_t batch : {1u, 2u, 4u, 8u}) {
+      const std::string what =
+          std::string(shape.what) + ", " + std::to_string(batch) + (batch == 1 ? " row" : " rows");
+      if (!bench.Wants(shape.model, what)) continue;
       const Product product(bench, shape, batch);
       const Times times = TimesOf(bench, product.copies(), [&](Dispatcher& dispatcher, size_t i) {
         Linear(dispatcher, product.At(i), {});
       });
-      PrintRow(bench, shape.model,
-               std::string(shape.what) + ", " + std::to_string(batch) + (batch == 1 ? " row" : " rows"),
-               product.bytes(), times);
+      PrintRow(bench, shape.model, what, product.bytes(), times);
     }
   }
 }
@@ -78,6 +80,8 @@ void BenchExperts(Bench& bench) {
   const auto slots = RandomBuffer(bench.device, kChosen * kWidth * 2, kHalves);
   const auto out = bench.device.NewBuffer(kHidden * 4);
   for (const bool is_reduce : {false, true}) {
+    const std::string what = is_reduce ? "8 experts, down" : "8 experts, gate/up";
+    if (!bench.Wants("30B-A3B", what)) continue;
     const uint32_t expert_rows = is_reduce ? kHidden : kWidth;
     const uint32_t columns = is_reduce ? kWidth : kHidden;
     const uint32_t rows = kExperts * expert_rows * (is_reduce ? 1 : 2);
@@ -114,8 +118,7 @@ void BenchExperts(Bench& bench) {
       op.out = {ViewOf(slots), DTYPE_F16, kChosen * kWidth};
       MoeExpand(dispatcher, op, {});
     });
-    PrintRow(bench, "30B-A3B", is_reduce ? "8 experts, down" : "8 experts, gate/up",
-             layout.read() * kChosen / kExperts, times);
+    PrintRow(bench, "30B-A3B", what, layout.read() * kChosen / kExperts, times);
   }
 }
 

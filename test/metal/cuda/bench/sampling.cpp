@@ -33,6 +33,8 @@ uint32_t BitsOf(float value) {
 }
 
 void BenchRows(Bench& bench, const Sampling& sampling, uint32_t rows) {
+  const std::string what = std::string(sampling.name) + ", " + std::to_string(rows) + " rows";
+  if (!bench.Wants("all", what)) return;
   const size_t row_bytes = size_t{kVocabulary} * sizeof(float);
   const auto logits = bench.device.NewBuffer(rows * row_bytes);
   std::mt19937 random(1);
@@ -61,8 +63,7 @@ void BenchRows(Bench& bench, const Sampling& sampling, uint32_t rows) {
   const Times times = TimesOf(bench, 20, [&](Dispatcher& dispatcher, size_t) {
     Sample(dispatcher, op, ViewOf(logits), kVocabulary, ViewOf(ids));
   });
-  PrintRow(bench, "all", std::string(sampling.name) + ", " + std::to_string(rows) + " rows",
-           static_cast<double>(rows * row_bytes), times);
+  PrintRow(bench, "all", what, static_cast<double>(rows * row_bytes), times);
 }
 
 }  // namespace

@@ -20,9 +20,9 @@ void Print(const ProductShape& shape, const char* kind, const std::string& divis
 void BenchVectors(Bench& bench, const ProductShape& shape) {
   const Product product(bench, shape, 1);
   const VectorShape plan = PlanVector(product.At(0), bench.device);
-  for (const uint32_t lane_rows : {2u, 4u, 8u}) {
-    for (uint32_t split = 1; split <= 16 && split * 256 <= shape.columns; split *= 2) {
-      for (uint32_t simdgroups = std::max(split, 2u); simdgroups <= std::min(16u, 4 * split);
+  for (const uint32_t lane_rows : {2u, 4u}) {
+    for (uint32_t split = 1; split <= 8 && split * 256 <= shape.columns; split *= 2) {
+      for (uint32_t simdgroups = std::max(split, 2u); simdgroups <= std::min(8u, 4 * split);
            simdgroups *= 2) {
         const VectorShape division{lane_rows, split, simdgroups};
         const Times times = TimesOf(bench, product.copies(), [&](Dispatcher& dispatcher, size_t i) {

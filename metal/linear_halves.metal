@@ -1,0 +1,132 @@
+/**
+ * linear_batch for weights of 4 bits where halves are precise enough: the matrices hold codes less CENTRE and
+ * halves of x, sums are floats. out[n, m] = Σ_k w[n, k] * x[m, k].
+ *
+ * x is what costs, so all simdgroups bring it to threadgroup memory together, panel by panel, a unit each: a
+ * panel is stored while others still read the one before, and the numbers of the next one are on their way in
+ * registers, like the words of the next two units. Sums of a unit, of each row of x and of whole tiles, are
+ * undone of the power of two that fits the unit into halves.
+ *
+ * Columns are a multiple of two units, and rows of x begin at multiples of 16 bytes.
+ *
+ * Grid: tiles of kSimdgroups / kSplit simdgroups with 8 * kLaneRows rows of the weight each, rows of x / 8.
+ * Part s of kSplit takes every kSplit-th pair of units. Threadgroup memory: see BatchShape of
+ * native/metal/linear_plan.h.
+ */
+#include "halves.h"
+
+/** Adds the products of unit `u` of two to the sums. */
+inline void multiply_unit(const thread Codes& codes, uint u, THREADGROUP(uint4) staged,
+                          THREADGROUP(float) totals, uint lane,
+                          thread simdgroup_matrix<float, 8, 8> (&sums)[MAX_TILES]) {
+  simdgroup_matrix<float, 8, 8> products[MAX_TILES];
+  UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t++) simdgroup_fill(products[t], 0.0f);
+  UNROLL for (uint word = 0; word < 2; word++) {
+    simdgroup_matrix<half, 8, 8> rights[4];
+    load_rights(staged + word * (UNIT_SLOTS / 2), lane, rights);
+    UNROLL for (uint j = 0; j < 4; j += 2) {
+      UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t += 2) {
+        simdgroup_matrix<half, 8, 8> left[4];
+        UNROLL for (uint i = 0; i < 4; i++) {
+          const half2 two = centred_pair(codes.words[(t + i % 2) * 4 + u * 2 + word], j + i / 2);
+          left[i].thread_elements()[0] = two.x;
+          left[i].thread_elements()[1] = two.y;
+        }
+        multiply_two(products[t], products[t + 1], left, rights[j], rights[j + 1]);
+      }
+    }
+  }
+  const float2 total = AS_THREADGROUP(const float2, totals + fragment_column(lane))[0];
+  float2 undo = make_float2(1.0f, 1.0f);
+  if (!is_plain()) undo = AS_THREADGROUP(const float2, totals + ROWS + fragment_column(lane))[0];
+  UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t++) {
+    const float scale = one_of(codes.scales + t * 2, u);
+    const float bias = fma(scale, float(CENTRE), one_of(codes.biases + t * 2, u));
+    float first = products[t].thread_elements()[0];
+    float second = products[t].thread_elements()[1];
+    if (!is_plain()) {
+      first *= undo.x;
+      second *= undo.y;
+    }
+    first = fma(scale, first, float(sums[t].thread_elements()[0]));
+    second = fma(scale, second, float(sums[t].thread_elements()[1]));
+    sums[t].thread_elements()[0] = fma(bias, total.x, first);
+    sums[t].thread_elements()[1] = fma(bias, total.y, second);
+  }
+}
+
+KERNEL(linear_halves, 256)
+(BUFFER(const uchar, x, 0), BUFFER(const uchar, weight, 1), BUFFER(const uchar, scales, 2),
+ BUFFER(const uchar, biases, 3), BUFFER(const float, norm_weight, 4), BUFFER(const float, bias, 5),
+ BUFFER(const float, residual, 6), BUFFER(uchar, out, 7), PARAMS(LinearParams, p, 8),
+ THREADGROUP_BUFFER(uint4, staged, 0), GRID) {
+  const uint members = kSimdgroups / kSplit;
+  const uint part = simd_index / members;
+  const uint member = simd_index % members;
+  const uint first_row = group.y * ROWS;
+  const uint first_output = (group.x * members + member) * kLaneRows * (kIsGlu ? 4 : 8);
+  // Two panels, then what the sums of each of their units need.
+  THREADGROUP(float) totals = AS_THREADGROUP(float, staged + 2 * kSimdgroups * UNIT_SLOTS);
+
+  Rows rows;
+  rows.words = AS_DEVICE(const uint2, weight);
+  rows.scales = scales;
+  rows.biases = biases;
+  rows.columns = p.columns;
+  simdgroup_matrix<float, 8, 8> sums[MAX_TILES];
+  UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t++) {
+    const uint row = tile_row(first_output, t, lane, p);
+    rows.first_word[t] = row * (p.columns / HALF_RUN);
+    rows.first_group[t] = row * (p.columns / kGroupSize);
+    simdgroup_fill(sums[t], 0.0f);
+  }
+  Codes next;
+  load_codes(rows, part * 2 * UNIT, lane, next);
+
+  const uint staged_row = lane / 4;
+  Panels panels;
+  panels.x = x;
+  panels.norm_weight = norm_weight;
+  panels.columns = p.columns;
+  panels.first = (first_row + staged_row) * p.x_stride + p.x_column;
+  panels.has_row = first_row + staged_row < p.rows;
+  panels.offset = p.offset;
+  panels.squares = 0.0f;
+  // A lone simdgroup has the units of a pair in two panels, else a panel is a run of units.
+  const uint step = members == 1 ? 1 : kSimdgroups;
+  const uint own_column = (members == 1 ? 2 * simd_index : simd_index) * UNIT + lane % 4 * HALF_RUN;
+  load_panel(panels, own_column);
+
+  for (uint first = 0; first < p.columns; first += 2 * kSimdgroups * UNIT) {
+    Codes codes;
+    UNROLL_BY_CONSTANT for (uint i = 0; i < 2 * members; i++) {
+      const uint panel = i / members;
+      if (i % members == 0) {
+        store_panel(panels, lane, staged + (panel * kSimdgroups + simd_index) * UNIT_SLOTS,
+                    totals + (panel * kSimdgroups + simd_index) * 2 * ROWS);
+        load_panel(panels, first + own_column + (panel == 0 ? step : 2 * kSimdgroups) * UNIT);
+        group_barrier();
+      }
+      const uint unit = (i / 2 * kSplit + part) * 2 + i % 2;
+      if (i % 2 == 0) {
+        codes = next;
+        load_codes(rows, first + (unit + 2 * kSplit) * UNIT, lane, next);
+      }
+      if (first + unit * UNIT >= p.columns) continue;
+      const uint slot = panel * kSimdgroups + (members == 1 ? part : unit - panel * kSimdgroups);
+      multiply_unit(codes, i % 2, staged + slot * UNIT_SLOTS, totals + slot * 2 * ROWS, lane, sums);
+    }
+  }
+
+  // The squares of each row of x, and the parts together.
+  group_barrier();
+  THREADGROUP(float) shared = AS_THREADGROUP(float, staged);
+  if (kNorm == NORM_RMS) {
+    float squares = panels.squares + simd_shuffle_xor(panels.squares, 1);
+    squares += simd_shuffle_xor(squares, 2);
+    if (lane % 4 == 0) shared[simd_index * ROWS + staged_row] = squares;
+  }
+  add_parts(sums, part, simd_index, lane, shared + kSimdgroups * ROWS);
+  if (part != 0) return;
+  finish_tiles(sums, shared, first_row, first_output, lane, bias, residual, out, p);
+}
