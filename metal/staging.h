@@ -19,7 +19,8 @@ enum {
   PANEL = BLOCK / 4,
   /** The largest x of a run is made 2^7 to 2^8: 16 products with numbers of up to 8 stay below 65504. */
   LARGEST_EXPONENT = 7,
-  /** float4 of threadgroup memory of a simdgroup: its share, and for each run Σ x and what undoes its factor.
+  /** float4 of threadgroup memory of a simdgroup: its share, and for each run Σ x and what undoes its factor,
+   * or Σ x of both halves.
    */
   STAGED = PANEL + 2 * SET_LANES / 2
 };

@@ -15,21 +15,23 @@ constexpr double kTolerance = 5e-3;
 
 /** x [rows, columns] · wᵀ for a weight of 4 bits. */
 double TestLinear(Bench& bench, uint32_t rows, bool is_half) {
-  constexpr uint32_t kOutputs = 72, kColumns = 160, kGroup = 32;
-  const std::vector<float> x = bench.Numbers(size_t{rows} * kColumns);
-  const std::vector<float> scales = bench.Numbers(kOutputs * kColumns / kGroup);
+  constexpr uint32_t kOutputs = 72;
+  // Kernels of few rows have a form for halves with larger groups.
+  const uint32_t columns = is_half ? 256 : 160, group = is_half ? 64 : 32;
+  const std::vector<float> x = bench.Numbers(size_t{rows} * columns);
+  const std::vector<float> scales = bench.Numbers(size_t{kOutputs} * columns / group);
   const std::vector<float> biases = bench.Numbers(scales.size());
-  std::vector<uint32_t> codes(kOutputs * kColumns / 8);
+  std::vector<uint32_t> codes(size_t{kOutputs} * columns / 8);
   for (size_t i = 0; i < codes.size(); i++) codes[i] = static_cast<uint32_t>(i) * 2654435761u;
   std::vector<double> expected;
   for (uint32_t row = 0; row < rows; row++) {
     for (uint32_t n = 0; n < kOutputs; n++) {
       double sum = 0;
-      for (uint32_t k = 0; k < kColumns; k++) {
-        const uint32_t at = n * kColumns + k;
+      for (uint32_t k = 0; k < columns; k++) {
+        const uint32_t at = n * columns + k;
         const double code = codes[at / 8] >> (at % 8 * 4) & 15;
-        sum += double{x[row * kColumns + k]} *
-               (code * double{scales[at / kGroup]} + double{biases[at / kGroup]});
+        sum +=
+            double{x[row * columns + k]} * (code * double{scales[at / group]} + double{biases[at / group]});
       }
       expected.push_back(sum);
     }
@@ -37,11 +39,11 @@ double TestLinear(Bench& bench, uint32_t rows, bool is_half) {
   LinearOperand op{.rows = rows,
                    .x = is_half ? bench.Halves(x) : Values{bench.Place(x)},
                    .weight = {.rows = kOutputs,
-                              .columns = kColumns,
+                              .columns = columns,
                               .type = DTYPE_AFFINE,
                               .data = bench.Place(codes),
                               .bits = 4,
-                              .group_size = kGroup,
+                              .group_size = group,
                               .scales = bench.Place(scales),
                               .biases = bench.Place(biases)},
                    .out = {bench.Allocate(expected.size() * sizeof(float))},
@@ -67,21 +69,21 @@ double TestNorm(Bench& bench) {
 }
 
 /** The last `rows` of a sequence of kContext positions, two heads over one key/value head. */
-double TestAttention(Bench& bench, uint32_t rows) {
-  constexpr uint32_t kContext = 40, kDim = 64, kHeads = 2, kBlocks = 3;
-  const std::vector<float> q = bench.Numbers(size_t{rows} * kHeads * kDim);
+double TestAttention(Bench& bench, uint32_t rows, uint32_t heads) {
+  constexpr uint32_t kContext = 40, kDim = 64, kBlocks = 3;
+  const std::vector<float> q = bench.Numbers(size_t{rows} * heads * kDim);
   // With one key/value head a block table in order makes the pool a plain matrix.
   const std::vector<float> keys = bench.Numbers(kBlocks * BLOCK_TOKENS * kDim);
   const std::vector<float> values = bench.Numbers(keys.size());
   std::vector<double> expected;
   for (uint32_t row = 0; row < rows; row++) {
-    for (uint32_t head = 0; head < kHeads; head++) {
+    for (uint32_t head = 0; head < heads; head++) {
       std::vector<double> sums(kDim, 0.0);
       double total = 0;
       for (uint32_t t = 0; t <= kContext - rows + row; t++) {
         double score = 0;
         for (uint32_t i = 0; i < kDim; i++)
-          score += double{q[(row * kHeads + head) * kDim + i]} * double{keys[t * kDim + i]};
+          score += double{q[(row * heads + head) * kDim + i]} * double{keys[t * kDim + i]};
         const double weight = std::exp(score / 8);
         total += weight;
         for (uint32_t i = 0; i < kDim; i++) sums[i] += weight * double{values[t * kDim + i]};
@@ -112,9 +114,9 @@ double TestAttention(Bench& bench, uint32_t rows) {
                              .kv_heads = 1,
                              .key_dim = kDim,
                              .value_dim = kDim};
-  const AttentionOperand op{.heads = kHeads,
+  const AttentionOperand op{.heads = heads,
                             .scale = 0.125f,
-                            .q = {bench.Place(q)},
+                            .q = heads > 2 ? bench.Halves(q) : Values{bench.Place(q)},
                             .out = {bench.Allocate(expected.size() * sizeof(float))}};
   const Scratch scratch{.parts = bench.Allocate(16)};
   bench.Run([&](Dispatcher& dispatcher) { Attention(dispatcher, step, work, op, layer, scratch); });
@@ -135,11 +137,13 @@ std::vector<SelfTestResult> SelfTest(Device& device) {
   const Test tests[] = {
       {"matrix times one row", [](Bench& b) { return TestLinear(b, 1, false); }},
       {"matrix times a few rows", [](Bench& b) { return TestLinear(b, 5, false); }},
+      {"matrix times a few rows of halves", [](Bench& b) { return TestLinear(b, 5, true); }},
       {"matrix times many rows", [](Bench& b) { return TestLinear(b, 40, false); }},
       {"matrix times many rows of halves", [](Bench& b) { return TestLinear(b, 40, true); }},
       {"norm", [](Bench& b) { return TestNorm(b); }},
-      {"attention of one row", [](Bench& b) { return TestAttention(b, 1); }},
-      {"attention of many rows", [](Bench& b) { return TestAttention(b, 12); }},
+      {"attention of one row", [](Bench& b) { return TestAttention(b, 1, 2); }},
+      {"attention of one row and many heads", [](Bench& b) { return TestAttention(b, 1, 8); }},
+      {"attention of many rows", [](Bench& b) { return TestAttention(b, 12, 2); }},
       {"recurrence of one row", [](Bench& b) { return TestGatedDelta(b, 1); }},
       {"recurrence of many rows", [](Bench& b) { return TestGatedDelta(b, 23); }},
       {kDrawing, TestSample},
