@@ -69,10 +69,26 @@ export class EngineSupervisor {
     return link.call('complete', request, options);
   }
 
-  /** Rejects as `complete` does; with 'unsupported' when no chat model is set or it cannot chat. */
+  /**
+   * Rejects as `complete` does; with 'unsupported' when no chat model is set or it cannot chat. A question whose answer has
+   * not begun is asked again when `stop`, after a changed setting, ends the process under it.
+   */
   async chat(request: ChatRequest, options: CallOptions<'chat'>): Promise<ChatResult> {
-    const link = await this.ensure();
-    return link.call('chat', request, options);
+    const { generation } = this;
+    let hasBegun = false;
+    const onPartial: typeof options.onPartial = (part) => {
+      hasBegun = true;
+      options.onPartial?.(part);
+    };
+    const ask = async () => (await this.ensure()).call('chat', request, { ...options, onPartial });
+    try {
+      return await ask();
+    } catch (error) {
+      const isStopped = generation !== this.generation && !this.closed;
+      const wasLost = error instanceof ProtocolError && error.code === 'unavailable';
+      if (!isStopped || !wasLost || hasBegun) throw error;
+      return ask();
+    }
   }
 
   /** Tokens of each text, by the chat model's tokenizer. */
