@@ -10,7 +10,8 @@ constexpr uint32_t kSimdgroups = 4;
 /** Columns of a state that a threadgroup keeps, chunk by chunk. */
 constexpr uint32_t kChunkColumns = 32;
 /** A chunk costs about as much as so many rows, one after the other. */
-constexpr uint32_t kChunkedRows = CHUNK_SPACING;
+constexpr uint32_t kChunkedRows = DELTA_CHUNK;
+static_assert(kChunkedRows >= CHUNK_SPACING);
 
 bool HasChunks(const StateLayerOperand& layer) {
   return layer.key_dim <= MAX_CHUNK_KEY_DIM;
