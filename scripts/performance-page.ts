@@ -174,7 +174,7 @@ async function measuredPeer(): Promise<string> {
 
 SmolLM2-135M-Instruct, the same Q4_1 GGUF file, two threads, in turns on ${thisCpu()}: medians of ${rounds} rounds, and their least and
 greatest ratio (\`npm run bench:peer\`). llama.cpp ${release} as node-llama-cpp has it built for this CPU (AVX-512 with VNNI); both are asked
-from JavaScript.
+from JavaScript. What that package does between two tokens is in its decode; llama.cpp by itself does not have it.
 
 ${table(
   ['tokens/s', 'anllm', 'llama.cpp', 'times'],
