@@ -64,9 +64,9 @@ of at least 0.999. \`npm run conformance\` prints the figures; [add-a-model.md](
 - **cpu-exact**: the native CPU backend with float activations. \`--precision exact\`
 - **cpu**: the same with activations in integers, the default. When a model is loaded, some tokens are computed with 8 and with
   16 bits: 8 are taken if the logits agree, else 16 for attention, else 16. The result is kept for later loads. That takes longer
-  than reading a large model (64 MB and more), so the extension, \`run\` and \`complete\` leave it for later the first time: until the
-  model leaves memory, activations have 16 bits, which is never less exact, and slower; the result is found out while nothing runs
-  and taken by the next load, or at the second load. A model that is loaded never changes its answers.
+  than reading a large model (64 MB and more), so the extension, \`run\` and \`complete\` leave it for later the first time:
+  activations have 16 bits then, which is never less exact, and slower. The result is found out while nothing runs, else by the
+  second load. The extension loads the model anew when it is faster then; a model that is loaded never changes its answers.
 - **gguf**: the checkpoint converted to GGUF gives the same on all these backends. In GGUF, Mistral is the architecture
   \`llama\`; experts in it (Mixtral) are refused.
 

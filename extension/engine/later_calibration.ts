@@ -1,5 +1,5 @@
 import type { Backend, CompileOptions, OpenCalibration } from './backend/backend';
-import { PROBE_TOKENS } from './backend/calibrate';
+import { EXACT, PROBE_TOKENS } from './backend/calibrate';
 import { fuse } from './core/fuse';
 import { buildProgram } from './core/models/registry';
 import { EngineError } from './errors';
@@ -64,12 +64,16 @@ export class LaterCalibration implements IdleWork {
   }
 }
 
-/** Null where nothing is open. `options`: as the model was compiled. */
+/**
+ * Null where nothing is open. `options`: as the model was compiled. `onFaster`: the next load of the model will compute with
+ * fewer bits than this one.
+ */
 export function laterCalibration(
   path: string,
   backend: Backend,
   options: CompileOptions,
   open: OpenCalibration | undefined,
+  onFaster: () => void = () => {},
 ): LaterCalibration | null {
   if (open === undefined) return null;
   const calibrate: Calibrate = async (signal) => {
@@ -86,7 +90,9 @@ export function laterCalibration(
         maxTokens: Math.max(PROBE_TOKENS, options.maxLogitRows),
         ...(options.stateSlots !== undefined && { stateSlots: 1 }),
       });
+      const bits = executable.activationBits ?? EXACT;
       executable.dispose();
+      if (bits.attention < EXACT.attention || bits.others < EXACT.others) onFaster();
     } catch (error) {
       if (signal.aborted) throw new EngineError('cancelled', 'something else is to be done');
       throw error;

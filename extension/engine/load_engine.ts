@@ -27,6 +27,8 @@ export interface LoadEvents {
   readonly onProgress?: (message: string) => void;
   /** Something is given up while the model runs; answers stay right. */
   readonly onWarning?: (message: string) => void;
+  /** Nothing runs, and the model would be faster if it were loaded anew. */
+  readonly onFaster?: () => void;
 }
 
 /** What is read of a model beside its weights. */
@@ -106,6 +108,7 @@ async function assemble(compiled: Compiled, started: number): Promise<Engine> {
     backend,
     compileOptions(backend, compiled.options, sizes),
     executable.openCalibration,
+    compiled.events.onFaster,
   );
   const { eosIds } = generationConfig;
   const parts = {

@@ -102,7 +102,8 @@ test('the next load has what was found out, this one stays as it is', async () =
   };
   const first = await load();
   const open = first.openCalibration;
-  const later = laterCalibration(path, backend, options, open);
+  let isFaster = false;
+  const later = laterCalibration(path, backend, options, open, () => (isFaster = true));
   assert.ok(later !== null && open !== undefined);
   await until('packed weights', () => open.isPacked());
   const notes = () => readdirSync(join(folder, 'packed')).filter((name) => name.endsWith('.note'));
@@ -115,6 +116,7 @@ test('the next load has what was found out, this one stays as it is', async () =
   const second = await load();
   assert.equal(laterCalibration(path, backend, options, second.openCalibration), null);
   assert.notEqual(second.activationBits, null);
+  assert.equal(isFaster, second.activationBits?.others === 8);
   second.dispose();
   rmSync(folder, { recursive: true });
 });

@@ -85,17 +85,29 @@ export class EngineHolder {
   async unload(): Promise<void> {
     clearTimeout(this.idleTimer);
     const engine = await this.loading?.catch(() => null);
-    if (!engine || this.engine !== engine) return;
-    this.engine = null;
-    this.loading = null;
-    await engine.dispose();
-    this.options.onStatus({ state: 'idle', memoryBytes: process.memoryUsage.rss() });
+    if (engine && this.engine === engine) await this.free(engine);
+  }
+
+  /** Loads the model anew, unless somebody uses it or it is not in memory. */
+  async renew(): Promise<void> {
+    if (this.users > 0 || this.engine === null) return;
+    await this.free(this.engine);
+    if (!this.closed) await this.load();
   }
 
   /** Refuses everything from now on and frees the model. */
   async close(): Promise<void> {
     this.closed = true;
     await this.unload();
+  }
+
+  private async free(engine: HeldEngine): Promise<void> {
+    clearTimeout(this.idleTimer);
+    this.engine = null;
+    this.loading = null;
+    await engine.dispose();
+    if (this.engine === null && this.loading === null)
+      this.options.onStatus({ state: 'idle', memoryBytes: process.memoryUsage.rss() });
   }
 
   private ensure(): Promise<HeldEngine> {

@@ -177,9 +177,12 @@ export class Session {
   ): EngineHolder {
     const log = (level: 'info' | 'warn') => (message: string) =>
       notify(this.connection, 'log', { level, message });
-    return new EngineHolder({
+    const holder = new EngineHolder({
       load: async (onProgress) => {
-        const events = { onProgress, onWarning: log('warn') };
+        const onFaster = (): void => {
+          holder.renew().catch((error: unknown) => log('warn')(String(error)));
+        };
+        const events = { onProgress, onWarning: log('warn'), onFaster };
         const engine = await this.options.load(settings, events);
         const { title, backendDescription, contextLength, loadMs, fallbackReason } = engine.info;
         log('info')(
@@ -192,6 +195,7 @@ export class Session {
       idleMs: settings.idleMinutes * 60_000,
       onStatus,
     });
+    return holder;
   }
 }
 

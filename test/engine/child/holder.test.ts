@@ -105,4 +105,29 @@ describe('engine holder', () => {
       { code: 'unavailable' },
     );
   });
+
+  it('loads a model anew when nobody uses it, and leaves it alone otherwise', async () => {
+    const lab = new Lab();
+    await lab.holder.renew();
+    assert.equal(lab.loads, 0, 'nothing is in memory');
+    const first = lab.holder.load();
+    await lab.loaded();
+    await first;
+    let end = (): void => undefined;
+    const use = lab.holder.use(() => new Promise<void>((resolve) => (end = resolve)));
+    await settle();
+    await lab.holder.renew();
+    assert.deepEqual(lab.disposed, [], 'in use');
+    end();
+    await use;
+    const renewed = lab.holder.renew();
+    await settle();
+    assert.deepEqual(lab.disposed, [1]);
+    await lab.loaded();
+    await renewed;
+    assert.equal(lab.loads, 2);
+    assert.equal(lab.holder.loaded?.info.title, 'model 2');
+    await lab.holder.close();
+    assert.deepEqual(lab.disposed, [1, 2]);
+  });
 });
