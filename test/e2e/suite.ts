@@ -3,7 +3,7 @@ import { cache } from '../../scripts/vscode-lab/lab.mjs';
 import type { Lab } from '../../scripts/vscode-lab/lab.mjs';
 import { cases } from './cases/index';
 import { writeEchoModel } from './template_models';
-import { isAlive } from './driver/processes';
+import { isAlive } from '../is_alive';
 import { until } from '../until';
 import { hub, startHub } from './hub';
 import { Session } from './session';

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, teardown, test } from 'mocha';
 import * as vscode from 'vscode';
 import { until } from '../until';
-import { SUBTRACT, closeAll, isAlive, open, testApi, trigger } from './support';
+import { isAlive } from '../is_alive';
+import { SUBTRACT, closeAll, open, testApi, trigger } from './support';
 
 /** The pid of the engine process after a completion that needs it. */
 async function engineAtWork(): Promise<number> {

@@ -51,15 +51,6 @@ export async function trigger(): Promise<ReturnType<TestApi['decisions']>[number
   });
 }
 
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 export async function closeAll(): Promise<void> {
   while (vscode.window.activeTextEditor) {
     await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');

@@ -9,26 +9,11 @@ import { buildBundles } from '../../scripts/build/bundles.mjs';
 import { root } from '../../scripts/lib/process.mjs';
 import { startProcess } from '../../extension/host/engine/process';
 import type { EngineStatus, EngineSummary } from '../../extension/protocol/engine';
-import { DEFAULT_FEATURES } from '../../extension/protocol/engine';
+import { SETTINGS, unheard } from '../engine/child/child';
 
 const TUPLE = `${process.platform}-${process.arch}`;
 const MODEL = path.join(root, 'extension', 'assets', 'sprout');
-const settings = {
-  modelDir: MODEL,
-  chatModelDir: '',
-  chatContextLength: 0,
-  backend: 'auto',
-  threads: 1,
-  contextLength: 512,
-  batchSize: 0,
-  prefillStep: 0,
-  sessionCache: 0,
-  draftModelDir: '',
-  kvBits: 16,
-  idleMinutes: 0,
-  features: DEFAULT_FEATURES,
-  remote: null,
-} as const;
+const settings = { ...SETTINGS, modelDir: MODEL, threads: 1, contextLength: 512 };
 
 const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'anllm-planted-')));
 /** The extension as it is installed, with one addon; and a workspace full of others. */
@@ -52,19 +37,13 @@ after(() => rmSync(folder, { recursive: true }));
 /** Loads the built-in model in an engine of a VS Code that was started in the workspace. */
 async function loaded(): Promise<EngineSummary> {
   const statuses: EngineStatus[] = [];
-  const none = (): void => undefined;
   const directory = process.cwd();
   process.env['ANLLM_PREBUILD'] = workspace;
   process.chdir(workspace);
   try {
     const link = await startProcess(
       { script: path.join(installed, 'dist', 'engine.js'), settings },
-      {
-        onStatus: (status) => statuses.push(status),
-        onChatStatus: none,
-        onLog: none,
-        onExit: none,
-      },
+      { ...unheard, onStatus: (status) => statuses.push(status) },
     );
     await link.call('load', null);
     await link.stop();

@@ -20,15 +20,6 @@ export function descendants(root: number, text: string): Process[] {
   return found;
 }
 
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Linux; a small container has no ps. */
 function fromProc(): Process[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));

@@ -28,12 +28,3 @@ export const unheard: LinkEvents = {
   onLog: () => undefined,
   onExit: () => undefined,
 };
-
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

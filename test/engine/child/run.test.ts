@@ -3,9 +3,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import { startProcess } from '../../../extension/host/engine/process';
+import { isAlive } from '../../is_alive';
 import { until } from '../../until';
 import { requestAt } from '../completion/marked';
-import { isAlive, SETTINGS, TSX, unheard } from './child';
+import { SETTINGS, TSX, unheard } from './child';
 
 const path = (relative: string): string => new URL(relative, import.meta.url).pathname;
 

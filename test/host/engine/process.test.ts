@@ -5,8 +5,9 @@ import { startProcess } from '../../../extension/host/engine/process';
 import { EngineSupervisor } from '../../../extension/host/engine/supervisor';
 import type { LogEntry } from '../../../extension/protocol/engine';
 import { ProtocolError } from '../../../extension/protocol/errors';
-import { isAlive, SETTINGS, TSX } from '../../engine/child/child';
+import { SETTINGS, TSX } from '../../engine/child/child';
 import { requestAt } from '../../engine/completion/marked';
+import { isAlive } from '../../is_alive';
 
 const script = new URL('../../engine/child/fake_engine.ts', import.meta.url).pathname;
 const request = requestAt('const x = ▮\n');

@@ -5,28 +5,14 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { EngineLink } from '../../../extension/host/engine/link';
 import { startProcess } from '../../../extension/host/engine/process';
 import { MODEL_SAMPLING, type ChatRequest } from '../../../extension/protocol/chat';
-import { DEFAULT_FEATURES } from '../../../extension/protocol/engine';
+import { SETTINGS, TSX } from '../../engine/child/child';
 import { requestAt } from '../../engine/completion/marked';
 import { events, FakeServer, json, models, type Answer } from '../../engine/remote/fake_server';
 
 const KEY = 'sk-0123456789-very-secret';
 const TOKEN = 'server-token-0123456789-secret';
 const script = new URL('../../../extension/engine/main.ts', import.meta.url).pathname;
-const settings = {
-  modelDir: '',
-  chatModelDir: '',
-  chatContextLength: 0,
-  backend: 'auto',
-  threads: 1,
-  contextLength: 512,
-  batchSize: 0,
-  prefillStep: 0,
-  sessionCache: 0,
-  draftModelDir: '',
-  kvBits: 16,
-  idleMinutes: 0,
-  features: DEFAULT_FEATURES,
-} as const;
+const settings = { ...SETTINGS, threads: 1, contextLength: 512 };
 const question: ChatRequest = {
   messages: [{ role: 'user', content: 'hi' }],
   tools: [],
@@ -56,7 +42,7 @@ describe('a key of the user', () => {
     const remote = { url: server.url, model: '', apiKey, fim: 'suffix' } as const;
     const hear = (what: unknown): void => void said.push(JSON.stringify(what));
     link = await startProcess(
-      { script, settings: { ...settings, remote }, execArgv: ['--import', 'tsx'] },
+      { script, settings: { ...settings, remote }, execArgv: TSX },
       { onStatus: hear, onChatStatus: hear, onLog: hear, onExit: hear },
     );
     return link;
