@@ -6,7 +6,8 @@
 namespace anllm::ANLLM_ISA {
 
 constexpr int kTileRows = 4;
-constexpr int kScoreRows = 2;
+constexpr int kScoreRows = 4;
+constexpr int kScoreVectors = 1;
 constexpr int kMixRows = 4;
 constexpr int kMixVectors = 1;
 constexpr int kStateVectors = 2;
@@ -154,9 +155,6 @@ struct Quad {
   __m256i v;
 };
 
-/** Subtracted from byte codes by LoadByteQuads, where the dot product wants signed ones. */
-constexpr float kByteOffset = 0.0f;
-
 ANLLM_INLINE I32 LowNibbles(I32 packed) {
   const __m256i mask = _mm256_set1_epi8(15);
   return {_mm256_and_si256(packed.a, mask), _mm256_and_si256(packed.b, mask)};
@@ -175,7 +173,10 @@ ANLLM_INLINE Quad BroadcastQuad(const int8_t* p) {
   return {_mm256_set1_epi32(quad)};
 }
 
+/** kByteOffset: subtracted from byte codes by LoadByteQuads, where the dot product wants signed ones. */
 #if defined(__AVXVNNI__)
+
+constexpr float kByteOffset = 0.0f;
 
 ANLLM_INLINE void LoadByteQuads(const uint8_t* p, I32* first, I32* second) {
   *first = LoadInts(p);
@@ -196,6 +197,13 @@ using NibbleDot = ByteDot;
 
 #else
 
+constexpr float kByteOffset = 128.0f;
+
+/** GCC would add the products of all columns as a tree, and keep them in memory meanwhile. */
+ANLLM_INLINE void KeepOrder(__m256i* a, __m256i* b) {
+  asm("" : "+x"(*a), "+x"(*b));
+}
+
 /** A pair of products of a nibble and an activation is at most 2 * 15 * 127: eight of them fit 16 bits. */
 struct NibbleDot {
   using Weights = I32;
@@ -204,43 +212,52 @@ struct NibbleDot {
   ANLLM_INLINE void Add(I32 w, Quad x) {
     short_a = _mm256_add_epi16(short_a, _mm256_maddubs_epi16(w.a, x.v));
     short_b = _mm256_add_epi16(short_b, _mm256_maddubs_epi16(w.b, x.v));
+    KeepOrder(&short_a, &short_b);
   }
   ANLLM_INLINE void Add(I32 w0, Quad x0, I32 w1, Quad x1) {
     Add(w0, x0);
     Add(w1, x1);
   }
-  ANLLM_INLINE void Flush() { FlushTimes(1); }
-  ANLLM_INLINE void FlushTimes(int16_t factor) {
-    const __m256i times = _mm256_set1_epi16(factor);
-    a = _mm256_add_epi32(a, _mm256_madd_epi16(short_a, times));
-    b = _mm256_add_epi32(b, _mm256_madd_epi16(short_b, times));
+  ANLLM_INLINE void Flush() {
+    const __m256i ones = _mm256_set1_epi16(1);
+    a = _mm256_add_epi32(a, _mm256_madd_epi16(short_a, ones));
+    b = _mm256_add_epi32(b, _mm256_madd_epi16(short_b, ones));
     short_a = short_b = _mm256_setzero_si256();
   }
   ANLLM_INLINE I32 Total() const { return {a, b}; }
 };
 
-/** Bytes as two nibbles, because a pair of products of whole bytes would overflow 16 bits. */
-struct SplitBytes {
-  I32 low, high;
+/** A pair of products is at most 2 * 128 * 127 and fits 16 bits: so the sign goes over to the activation. */
+struct SignedBytes {
+  __m256i value_a, value_b, size_a, size_b;
 };
-ANLLM_INLINE void LoadByteQuads(const uint8_t* p, SplitBytes* first, SplitBytes* second) {
-  LoadNibbleQuads(p, &first->low, &first->high);
-  LoadNibbleQuads(p + 64, &second->low, &second->high);
+ANLLM_INLINE SignedBytes LoadSignedBytes(const uint8_t* p) {
+  const I32 bytes = LoadInts(p);
+  const __m256i offset = _mm256_set1_epi8(static_cast<char>(0x80));
+  const __m256i a = _mm256_xor_si256(bytes.a, offset), b = _mm256_xor_si256(bytes.b, offset);
+  return {a, b, _mm256_abs_epi8(a), _mm256_abs_epi8(b)};
+}
+ANLLM_INLINE void LoadByteQuads(const uint8_t* p, SignedBytes* first, SignedBytes* second) {
+  *first = LoadSignedBytes(p);
+  *second = LoadSignedBytes(p + 64);
 }
 struct ByteDot {
-  using Weights = SplitBytes;
-  NibbleDot low, high;
-  ANLLM_INLINE void Add(SplitBytes w0, Quad x0, SplitBytes w1, Quad x1) {
-    low.Add(w0.low, x0, w1.low, x1);
-    high.Add(w0.high, x0, w1.high, x1);
+  using Weights = SignedBytes;
+  __m256i a = _mm256_setzero_si256(), b = _mm256_setzero_si256();
+  ANLLM_INLINE void Add(const SignedBytes& w, Quad x) {
+    const __m256i ones = _mm256_set1_epi16(1);
+    const __m256i pairs_a = _mm256_maddubs_epi16(w.size_a, _mm256_sign_epi8(x.v, w.value_a));
+    const __m256i pairs_b = _mm256_maddubs_epi16(w.size_b, _mm256_sign_epi8(x.v, w.value_b));
+    a = _mm256_add_epi32(a, _mm256_madd_epi16(pairs_a, ones));
+    b = _mm256_add_epi32(b, _mm256_madd_epi16(pairs_b, ones));
+    KeepOrder(&a, &b);
   }
-  ANLLM_INLINE void Flush() {
-    low.FlushTimes(1);
-    high.FlushTimes(16);
+  ANLLM_INLINE void Add(const SignedBytes& w0, Quad x0, const SignedBytes& w1, Quad x1) {
+    Add(w0, x0);
+    Add(w1, x1);
   }
-  ANLLM_INLINE I32 Total() const {
-    return {_mm256_add_epi32(low.a, high.a), _mm256_add_epi32(low.b, high.b)};
-  }
+  ANLLM_INLINE void Flush() {}
+  ANLLM_INLINE I32 Total() const { return {a, b}; }
 };
 
 #endif

@@ -7,6 +7,7 @@ namespace anllm::ANLLM_ISA {
 
 constexpr int kTileRows = 8;
 constexpr int kScoreRows = 8;
+constexpr int kScoreVectors = 2;
 constexpr int kMixRows = 4;
 constexpr int kMixVectors = 4;
 constexpr int kStateVectors = 4;

@@ -8,6 +8,7 @@ namespace anllm::ANLLM_ISA {
 
 constexpr int kTileRows = 4;
 constexpr int kScoreRows = 2;
+constexpr int kScoreVectors = 2;
 constexpr int kMixRows = 4;
 constexpr int kMixVectors = 1;
 constexpr int kStateVectors = 2;

@@ -10,6 +10,7 @@ namespace anllm::ANLLM_ISA {
 
 constexpr int kTileRows = 2;
 constexpr int kScoreRows = 2;
+constexpr int kScoreVectors = 2;
 constexpr int kMixRows = 2;
 constexpr int kMixVectors = 1;
 constexpr int kStateVectors = 2;

@@ -10,9 +10,9 @@
  * columns as 4 bytes. Weights come as 16 rows of a quad, unsigned; activations as one signed quad given to
  * all rows (BroadcastQuad). LoadNibbleQuads and LoadByteQuads read two neighbouring quads of weights,
  * NibbleDot and ByteDot sum their products: Add, Flush at least every 32 columns, Total kTileRows  activation
- * rows that a matrix tile holds in registers; kScoreRows: query rows of a tile of attention scores; kMixRows,
- * kMixVectors: query rows and vectors of values in a tile of attention outputs; kStateVectors: vectors of
- * a recurrent state that are updated together
+ * rows that a matrix tile holds in registers; kScoreRows, kScoreVectors: query rows and vectors of keys in a
+ * tile of attention scores; kMixRows, kMixVectors: query rows and vectors of values in a tile of attention
+ * outputs; kStateVectors: vectors of a recurrent state that are updated together
  */
 #pragma once
 

@@ -6,7 +6,7 @@
 namespace anllm::ANLLM_ISA {
 namespace {
 
-constexpr int kKeyVectors = kKvBlock / 16;
+static_assert(kKvBlock % (16 * kScoreVectors) == 0);
 
 template <KvFormat kFormat>
 constexpr int64_t kElementBytes = kFormat == KvFormat::kFloat  ? 4
@@ -63,35 +63,38 @@ ANLLM_INLINE void Prefetch(const uint8_t* p, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += kLineBytes) __builtin_prefetch(p + i);
 }
 
-/** scores [kRows][kKvBlock at stride kKeyChunk] = q · the 32 keys of one block; asks for `next`. */
-template <int kRows, KvFormat kFormat>
-void Score(const float* q, const uint8_t* keys, const uint8_t* next, int64_t dim, float* scores) {
+/** scores [kRows][16 * kVectors at stride kKeyChunk] = q · so many keys of a block; asks for `next`. */
+template <int kRows, int kVectors, KvFormat kFormat>
+void Score(const float* q, const uint8_t* keys, int64_t first, const uint8_t* next, int64_t dim,
+           float* scores) {
   constexpr bool kHasScales = kFormat == KvFormat::kInt8;
   const float* scales = reinterpret_cast<const float*>(keys + dim * kKvBlock);
-  F32 sums[kRows][kKeyVectors];
+  F32 sums[kRows][kVectors];
   for (int r = 0; r < kRows; r++) {
-    for (int v = 0; v < kKeyVectors; v++) sums[r][v] = Zero();
+    for (int v = 0; v < kVectors; v++) sums[r][v] = Zero();
   }
-  F32 scale[kKeyVectors];
+  F32 scale[kVectors];
   for (int64_t d = 0; d < dim; d++) {
     constexpr int64_t kStepBytes = kKvBlock * kElementBytes<kFormat>;
     Prefetch(next + d * kStepBytes, kStepBytes);
-    F32 key[kKeyVectors];
-    for (int v = 0; v < kKeyVectors; v++) {
-      key[v] = LoadKv<kFormat>(keys, d * kKvBlock + 16 * v);
+    F32 key[kVectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; v++) {
+      key[v] = LoadKv<kFormat>(keys, d * kKvBlock + first + 16 * v);
       if constexpr (kHasScales) {
-        if (d % kKvGroup == 0) scale[v] = Load(scales + d / kKvGroup * kKvBlock + 16 * v);
+        if (d % kKvGroup == 0) scale[v] = Load(scales + d / kKvGroup * kKvBlock + first + 16 * v);
         key[v] = key[v] * scale[v];
       }
     }
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; r++) {
       const F32 x = Set(q[r * dim + d]);
-      for (int v = 0; v < kKeyVectors; v++) sums[r][v] = MulAdd(x, key[v], sums[r][v]);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; v++) sums[r][v] = MulAdd(x, key[v], sums[r][v]);
     }
   }
   for (int r = 0; r < kRows; r++) {
-    for (int v = 0; v < kKeyVectors; v++) Store(scores + r * kKeyChunk + 16 * v, sums[r][v]);
+    for (int v = 0; v < kVectors; v++) Store(scores + r * kKeyChunk + 16 * v, sums[r][v]);
   }
 }
 
@@ -144,6 +147,7 @@ void Mix(const ChunkKeys& chunk, const float* weights, int64_t column, float* ou
       const int64_t start = token * kv.value_stride + column;
       Prefetch(next + start * kElementBytes<kFormat>, 16 * kVectors * kElementBytes<kFormat>);
       F32 value[kVectors];
+#pragma GCC unroll 8
       for (int v = 0; v < kVectors; v++) {
         value[v] = LoadKv<kFormat>(values, start + 16 * v);
         if constexpr (kFormat == KvFormat::kInt8) {
@@ -151,8 +155,10 @@ void Mix(const ChunkKeys& chunk, const float* weights, int64_t column, float* ou
         }
       }
       const float* weight = weights + position - chunk.chunk_begin;
+#pragma GCC unroll 8
       for (int r = 0; r < kRows; r++) {
         const F32 w = Set(weight[r * kKeyChunk]);
+#pragma GCC unroll 8
         for (int v = 0; v < kVectors; v++) sums[r][v] = MulAdd(w, value[v], sums[r][v]);
       }
     }
@@ -181,8 +187,10 @@ void ScoreAll(const ChunkKeys& chunk, int64_t rows, const float* q, float* score
     const uint8_t* keys = chunk.KeysAt(begin);
     const uint8_t* next = chunk.NextOfKeys(begin + kKvBlock);
     ForGroups<kScoreRows>(rows, [&](int64_t row, auto count) {
-      Score<count.value, kFormat>(q + row * dim, keys, next, dim,
-                                  scores + row * kKeyChunk + begin - chunk.chunk_begin);
+      float* out = scores + row * kKeyChunk + begin - chunk.chunk_begin;
+      for (int64_t i = 0; i < kKvBlock; i += 16 * kScoreVectors) {
+        Score<count.value, kScoreVectors, kFormat>(q + row * dim, keys, i, next, dim, out + i);
+      }
     });
   }
 }
