@@ -1,9 +1,6 @@
 #include "gguf_blocks.h"
 
-#include <cmath>
-
 #include "../error.h"
-#include "half.h"
 #include "microscaled.h"
 
 namespace anllm::weights {
@@ -13,84 +10,118 @@ const int8_t kIq4Levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 
 namespace {
 
 /** 32 codes of 4 bits in 16 bytes: low nibbles first. */
-void ReadNibbles(const uint8_t* bytes, uint8_t* codes) {
-  for (int i = 0; i < 16; i++) {
-    codes[i] = bytes[i] & 15;
-    codes[16 + i] = bytes[i] >> 4;
-  }
+void ReadNibbles(const RowPointers& blocks, int64_t offset, DecodedBlocks* out) {
+  Words words[4];
+  LoadWords(blocks, offset, 4, words);
+  SplitNibbles(words, 4, out->quads, out->quads + 4);
 }
 
 /** Puts bit i of 4 bytes above the 4 bits of code i. */
-void AddFifthBits(const uint8_t* bytes, uint8_t* codes) {
-  for (int i = 0; i < 32; i++) codes[i] = static_cast<uint8_t>(codes[i] | (bytes[i / 8] >> i % 8 & 1) << 4);
+void AddFifthBits(const RowPointers& blocks, int64_t offset, DecodedBlocks* out) {
+  const Words bits = LoadWord(blocks, offset);
+  for (int q = 0; q < 8; q++) {
+    const Words four = bits >> 4 * q & 15;
+    const Words spread = four | four << 7 | four << 14 | four << 21;
+    out->quads[q] = out->quads[q] | (spread & 0x01010101) << 4;
+  }
 }
 
-void DecodeQ40(const uint8_t* block, CodeGroup* group) {
-  group->scale = ReadHalf(block);
-  group->bias = -8.0f * group->scale;
-  ReadNibbles(block + 2, group->codes);
+/** A scale, and what the codes have too much. */
+void ReadScale(const RowPointers& blocks, float zero, DecodedBlocks* out) {
+  out->scale[0] = WidenHalves(LoadShorts(blocks, 0));
+  out->bias[0] = out->scale[0] * -zero;
 }
 
-void DecodeQ41(const uint8_t* block, CodeGroup* group) {
-  group->scale = ReadHalf(block);
-  group->bias = ReadHalf(block + 2);
-  ReadNibbles(block + 4, group->codes);
+void ReadScaleAndBias(const RowPointers& blocks, DecodedBlocks* out) {
+  out->scale[0] = WidenHalves(LoadShorts(blocks, 0));
+  out->bias[0] = WidenHalves(LoadShorts(blocks, 2));
 }
 
-void DecodeQ50(const uint8_t* block, CodeGroup* group) {
-  group->scale = ReadHalf(block);
-  group->bias = -16.0f * group->scale;
-  ReadNibbles(block + 6, group->codes);
-  AddFifthBits(block + 2, group->codes);
+/** Puts the entries of a table in place of the bytes of `count` words. */
+void LookUp(const uint8_t (&table)[16], int count, Words* quads) {
+  uint8_t bytes[sizeof(Words)];
+  for (int q = 0; q < count; q++) {
+    std::memcpy(bytes, &quads[q], sizeof(bytes));
+    for (uint8_t& byte : bytes) byte = table[byte];
+    std::memcpy(&quads[q], bytes, sizeof(bytes));
+  }
 }
 
-void DecodeQ51(const uint8_t* block, CodeGroup* group) {
-  group->scale = ReadHalf(block);
-  group->bias = ReadHalf(block + 2);
-  ReadNibbles(block + 8, group->codes);
-  AddFifthBits(block + 4, group->codes);
+void DecodeQ40(const RowPointers& blocks, DecodedBlocks* out) {
+  ReadScale(blocks, 8.0f, out);
+  ReadNibbles(blocks, 2, out);
+}
+
+void DecodeQ41(const RowPointers& blocks, DecodedBlocks* out) {
+  ReadScaleAndBias(blocks, out);
+  ReadNibbles(blocks, 4, out);
+}
+
+void DecodeQ50(const RowPointers& blocks, DecodedBlocks* out) {
+  ReadScale(blocks, 16.0f, out);
+  ReadNibbles(blocks, 6, out);
+  AddFifthBits(blocks, 2, out);
+}
+
+void DecodeQ51(const RowPointers& blocks, DecodedBlocks* out) {
+  ReadScaleAndBias(blocks, out);
+  ReadNibbles(blocks, 8, out);
+  AddFifthBits(blocks, 4, out);
 }
 
 /** Signed codes are stored with 128 added. */
-void DecodeQ80(const uint8_t* block, CodeGroup* group) {
-  group->scale = ReadHalf(block);
-  group->bias = -128.0f * group->scale;
-  for (int i = 0; i < 32; i++) group->codes[i] = block[2 + i] ^ 128;
+void DecodeQ80(const RowPointers& blocks, DecodedBlocks* out) {
+  ReadScale(blocks, 128.0f, out);
+  LoadWords(blocks, 2, 8, out->quads);
+  for (int q = 0; q < 8; q++) out->quads[q] = out->quads[q] ^ 0x80808080;
 }
 
-void DecodeIq4Nl(const uint8_t* block, CodeGroup* group) {
-  group->scale = ReadHalf(block);
-  group->bias = -128.0f * group->scale;
-  ReadNibbles(block + 2, group->codes);
-  for (uint8_t& code : group->codes) code = static_cast<uint8_t>(kIq4Levels[code] + 128);
+void DecodeIq4Nl(const RowPointers& blocks, DecodedBlocks* out) {
+  ReadScale(blocks, 128.0f, out);
+  ReadNibbles(blocks, 2, out);
+  LookUpIq4(8, out->quads);
 }
 
-void DecodeMxfp4(const uint8_t* block, CodeGroup* group) {
-  // Exponent 255 is NaN, which the packing of the scale refuses.
-  group->scale = block[0] == 255 ? NAN : std::ldexp(1.0f, block[0] - 128);
-  group->bias = -kE2m1Zero * group->scale;
-  ReadNibbles(block + 1, group->codes);
-  for (uint8_t& code : group->codes) code = kE2m1Steps[code];
+/** The bits of 2^(exponent - 128), half of what E8M0 says; 255 is NaN, which the packing of the scale
+ * refuses. */
+uint32_t HalfPower(uint8_t exponent) {
+  if (exponent == 255) return 0x7fc00000;
+  return exponent < 2 ? 0x200000u << exponent : (exponent - 1u) << 23;
+}
+
+void DecodeMxfp4(const RowPointers& blocks, DecodedBlocks* out) {
+  uint32_t scales[kBlockRows];
+  for (int i = 0; i < kBlockRows; i++) scales[i] = HalfPower(*blocks.row[i]);
+  std::memcpy(&out->scale[0], scales, sizeof(scales));
+  out->bias[0] = out->scale[0] * float{-kE2m1Zero};
+  ReadNibbles(blocks, 1, out);
+  LookUp(kE2m1Steps, 8, out->quads);
 }
 
 // Float32 scales of the K formats are products of a half and six bits.
 const BlockFormat kFormats[] = {
-    {"Q4_0", 32, 18, 4, Float::kF16, DecodeQ40, nullptr},
-    {"Q4_1", 32, 20, 4, Float::kF16, DecodeQ41, nullptr},
-    {"Q5_0", 32, 22, 5, Float::kF16, DecodeQ50, nullptr},
-    {"Q5_1", 32, 24, 5, Float::kF16, DecodeQ51, nullptr},
-    {"Q8_0", 32, 34, 8, Float::kF16, DecodeQ80, nullptr},
-    {"Q2_K", 256, 84, 2, Float::kF32, nullptr, DecodeQ2K},
-    {"Q3_K", 256, 110, 3, Float::kF32, nullptr, DecodeQ3K},
-    {"Q4_K", 256, 144, 4, Float::kF32, DecodeQ4K, nullptr},
-    {"Q5_K", 256, 176, 5, Float::kF32, DecodeQ5K, nullptr},
-    {"Q6_K", 256, 210, 6, Float::kF32, nullptr, DecodeQ6K},
-    {"IQ4_NL", 32, 18, 8, Float::kF16, DecodeIq4Nl, nullptr},
-    {"IQ4_XS", 256, 136, 8, Float::kF32, DecodeIq4Xs, nullptr},
-    {"MXFP4", 32, 17, 5, Float::kBf16, DecodeMxfp4, nullptr},
+    {"Q4_0", 32, 18, 4, 32, Float::kF16, DecodeQ40},
+    {"Q4_1", 32, 20, 4, 32, Float::kF16, DecodeQ41},
+    {"Q5_0", 32, 22, 5, 32, Float::kF16, DecodeQ50},
+    {"Q5_1", 32, 24, 5, 32, Float::kF16, DecodeQ51},
+    {"Q8_0", 32, 34, 8, 32, Float::kF16, DecodeQ80},
+    {"Q2_K", 256, 84, 2, 16, Float::kF32, DecodeQ2K},
+    {"Q3_K", 256, 110, 3, 16, Float::kF32, DecodeQ3K},
+    {"Q4_K", 256, 144, 4, 32, Float::kF32, DecodeQ4K},
+    {"Q5_K", 256, 176, 5, 32, Float::kF32, DecodeQ5K},
+    {"Q6_K", 256, 210, 6, 16, Float::kF32, DecodeQ6K},
+    {"IQ4_NL", 32, 18, 8, 32, Float::kF16, DecodeIq4Nl},
+    {"IQ4_XS", 256, 136, 8, 32, Float::kF32, DecodeIq4Xs},
+    {"MXFP4", 32, 17, 5, 32, Float::kBf16, DecodeMxfp4},
 };
 
 }  // namespace
+
+void LookUpIq4(int count, Words* quads) {
+  uint8_t levels[16];
+  for (int i = 0; i < 16; i++) levels[i] = static_cast<uint8_t>(kIq4Levels[i] + 128);
+  LookUp(levels, count, quads);
+}
 
 const BlockFormat& BlockFormatOf(const WeightSource& source) {
   for (const BlockFormat& format : kFormats) {
@@ -98,15 +129,6 @@ const BlockFormat& BlockFormatOf(const WeightSource& source) {
   }
   throw Unsupported(source.tensor.file + ": " + source.tensor.name + ": got blocks of " + source.format +
                     ", which the native engine does not know");
-}
-
-void DecodeFineBlock(const BlockFormat& format, const uint8_t* block, float* values) {
-  FineGroup groups[kMaxBlockColumns / kFineGroup];
-  format.fine_groups(block, groups);
-  for (int64_t c = 0; c < format.columns; c++) {
-    const FineGroup& group = groups[c / kFineGroup];
-    values[c] = static_cast<float>(group.codes[c % kFineGroup]) * group.scale + group.bias;
-  }
 }
 
 }  // namespace anllm::weights

@@ -1,11 +1,28 @@
-/** GGUF's block formats: extension/engine/backend/reference/formats in C++, which also says where the bits
- * lie. */
+/**
+ * GGUF's block formats, decoded 16 rows at a time: extension/engine/backend/reference/formats in C++, which
+ * also says where the bits lie.
+ */
 #pragma once
 
-#include "code_group.h"
+#include "lanes.h"
 #include "source.h"
 
 namespace anllm::weights {
+
+/** The columns of the largest block. */
+constexpr int64_t kMaxBlockColumns = 256;
+/** Columns of a group, and of a group of the formats whose scales serve fewer. */
+constexpr int64_t kCodeGroup = 32;
+constexpr int64_t kFineGroup = 16;
+
+/** A block of each of 16 rows: w = code * scale + bias. */
+struct DecodedBlocks {
+  /** Codes of 4 columns, a byte each. */
+  Words quads[kMaxBlockColumns / 4];
+  /** Of a group of columns. */
+  Floats scale[kMaxBlockColumns / kFineGroup];
+  Floats bias[kMaxBlockColumns / kFineGroup];
+};
 
 struct BlockFormat {
   const char* name;
@@ -14,31 +31,33 @@ struct BlockFormat {
   int64_t bytes;
   /** Of its codes. */
   int bits;
+  int64_t group_size;
   /** The smallest type that holds scale and bias of the groups exactly. */
   Float scalar;
-  /** Decodes a block to columns / 32 groups; null when a scale serves fewer values. */
-  void (*groups)(const uint8_t* block, CodeGroup* groups);
-  /** Decodes a block to columns / 16 groups; null for the others. */
-  void (*fine_groups)(const uint8_t* block, FineGroup* groups);
+  void (*decode)(const RowPointers& blocks, DecodedBlocks* out);
 };
-
-/** The columns of the largest block. */
-constexpr int64_t kMaxBlockColumns = 256;
 
 /** That of a source of kind kGguf. Throws Error unsupported. */
 const BlockFormat& BlockFormatOf(const WeightSource& source);
 
-/** The values of a block of a format with fine groups. */
-void DecodeFineBlock(const BlockFormat& format, const uint8_t* block, float* values);
-
 /** Values of the 16 codes of IQ4_NL and IQ4_XS. */
 extern const int8_t kIq4Levels[16];
 
-void DecodeQ2K(const uint8_t* block, FineGroup* groups);
-void DecodeQ3K(const uint8_t* block, FineGroup* groups);
-void DecodeQ4K(const uint8_t* block, CodeGroup* groups);
-void DecodeQ5K(const uint8_t* block, CodeGroup* groups);
-void DecodeQ6K(const uint8_t* block, FineGroup* groups);
-void DecodeIq4Xs(const uint8_t* block, CodeGroup* groups);
+/** `count` words of nibbles as quads: of the low ones at `low`, of the high ones at `high`. */
+ANLLM_INLINE void SplitNibbles(const Words* words, int count, Words* low, Words* high) {
+  for (int i = 0; i < count; i++) {
+    low[i] = words[i] & 0x0f0f0f0f;
+    high[i] = words[i] >> 4 & 0x0f0f0f0f;
+  }
+}
+/** Puts the levels of IQ4 plus 128 in place of codes. */
+void LookUpIq4(int count, Words* quads);
+
+void DecodeQ2K(const RowPointers& blocks, DecodedBlocks* out);
+void DecodeQ3K(const RowPointers& blocks, DecodedBlocks* out);
+void DecodeQ4K(const RowPointers& blocks, DecodedBlocks* out);
+void DecodeQ5K(const RowPointers& blocks, DecodedBlocks* out);
+void DecodeQ6K(const RowPointers& blocks, DecodedBlocks* out);
+void DecodeIq4Xs(const RowPointers& blocks, DecodedBlocks* out);
 
 }  // namespace anllm::weights

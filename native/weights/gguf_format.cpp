@@ -1,10 +1,8 @@
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 
 #include "../error.h"
 #include "format.h"
-#include "gguf_blocks.h"
+#include "pack_blocks.h"
 
 namespace anllm::weights {
 namespace {
@@ -23,7 +21,7 @@ class GgufFormat : public Format {
         block_(BlockFormatOf(source)),
         is_requantized_(is_fast && IsWide(block_)),
         coding_(CodingOf(block_, is_requantized_)),
-        group_size_(block_.groups == nullptr && !is_requantized_ ? kFineGroup : kCodeGroup),
+        group_size_(is_requantized_ ? kCodeGroup : block_.group_size),
         scalar_(is_fast && block_.scalar == Float::kF32 ? Float::kF16 : block_.scalar),
         files_(*files) {
     if (cols_ % block_.columns != 0) {
@@ -38,7 +36,7 @@ class GgufFormat : public Format {
     if (coding_ == Coding::kFloats) {
       return {nullptr, rows_, cols_, cols_ * kBlockRows * int64_t{sizeof(float)}, 0, coding_, Float::kF32};
     }
-    const int64_t block_bytes = cols_ / group_size_ * CodeGroupBytes(group_size_, coding_, scalar_);
+    const int64_t block_bytes = cols_ / group_size_ * GroupBytes(group_size_, coding_, scalar_);
     return {nullptr, rows_, cols_, block_bytes, group_size_, coding_, scalar_};
   }
 
@@ -48,18 +46,15 @@ class GgufFormat : public Format {
     const Bytes bytes = files_.Read(tensor_, begin * RowBytes(), end * RowBytes());
     const int64_t block_bytes = Layout().block_bytes;
     int64_t bad = 0;
-    for (int64_t row = begin; row < end; row++) {
-      const uint8_t* source = bytes.data() + (row - begin) * RowBytes();
-      uint8_t* block = target + (row / kBlockRows - first) * block_bytes;
-      bad += coding_ == Coding::kFloats ? PackFloats(source, row % kBlockRows, block)
-                                        : PackGroups(source, row % kBlockRows, block);
+    for (int64_t row = begin; row < end; row += kBlockRows, target += block_bytes) {
+      bad += PackRows(bytes.data() + (row - begin) * RowBytes(), std::min(kBlockRows, end - row), target);
     }
     if (bad > 0) throw BadModel(Place() + ": " + std::to_string(bad) + " scales or values not finite");
   }
 
  private:
   /** Kernels have groups of 16 for nibbles only. */
-  static bool IsWide(const BlockFormat& block) { return block.groups == nullptr && block.bits > 4; }
+  static bool IsWide(const BlockFormat& block) { return block.group_size < kCodeGroup && block.bits > 4; }
   static Coding CodingOf(const BlockFormat& block, bool is_requantized) {
     if (IsWide(block)) return is_requantized ? Coding::kBytes : Coding::kFloats;
     return block.bits <= 4 ? Coding::kNibbles : Coding::kBytes;
@@ -68,44 +63,24 @@ class GgufFormat : public Format {
   std::string Place() const { return tensor_.file + ": " + tensor_.name; }
   int64_t RowBytes() const { return cols_ / block_.columns * block_.bytes; }
 
-  /** Packs one row; returns how many groups have a scale that is not finite. */
-  int64_t PackGroups(const uint8_t* source, int64_t lane, uint8_t* target) const {
-    if (is_requantized_) {
-      return PackRow<CodeGroup>(source, lane, target, [&](const uint8_t* block, CodeGroup* groups) {
-        float values[kMaxBlockColumns];
-        DecodeFineBlock(block_, block, values);
-        for (int64_t c = 0; c < block_.columns; c += kCodeGroup)
-          groups[c / kCodeGroup] = QuantizeToBytes(values + c);
-      });
-    }
-    return block_.groups == nullptr ? PackRow<FineGroup>(source, lane, target, block_.fine_groups)
-                                    : PackRow<CodeGroup>(source, lane, target, block_.groups);
-  }
-
-  template <class Group, class Decode>
-  int64_t PackRow(const uint8_t* source, int64_t lane, uint8_t* target, const Decode& decode) const {
-    const int64_t group_bytes = CodeGroupBytes(group_size_, coding_, scalar_);
-    Group groups[kMaxBlockColumns / sizeof(Group::codes)];
+  /** Packs up to 16 rows; returns how many scales or values are not finite. */
+  int64_t PackRows(const uint8_t* source, int64_t count, uint8_t* target) const {
+    RowPointers blocks;
+    for (int64_t i = 0; i < kBlockRows; i++) blocks.row[i] = source + (i < count ? i * RowBytes() : 0);
+    const int64_t packed_bytes = Layout().block_bytes / (cols_ / block_.columns);
+    DecodedBlocks decoded;
     int64_t bad = 0;
-    for (int64_t column = 0; column < cols_; column += block_.columns, source += block_.bytes) {
-      decode(source, groups);
-      for (int64_t g = 0; g < block_.columns / group_size_; g++, target += group_bytes) {
-        if (!PackCodeGroup(groups[g], coding_, scalar_, lane, target)) bad++;
+    for (int64_t column = 0; column < cols_; column += block_.columns) {
+      block_.decode(blocks, &decoded);
+      for (const uint8_t*& row : blocks.row) row += block_.bytes;
+      if (count < kBlockRows) ClearRows(count, block_.columns, block_.group_size, &decoded);
+      if (coding_ == Coding::kFloats) {
+        bad += PackFloats(decoded, block_.columns, block_.group_size, target);
+      } else {
+        if (is_requantized_) QuantizeToBytes(block_.columns, &decoded);
+        bad += PackGroups(decoded, block_.columns, group_size_, coding_, scalar_, target);
       }
-    }
-    return bad;
-  }
-
-  /** Packs one row; returns how many values are not finite. */
-  int64_t PackFloats(const uint8_t* source, int64_t lane, uint8_t* target) const {
-    float values[kMaxBlockColumns];
-    int64_t bad = 0;
-    for (int64_t column = 0; column < cols_; column += block_.columns, source += block_.bytes) {
-      DecodeFineBlock(block_, source, values);
-      for (int64_t c = 0; c < block_.columns; c++) {
-        if (!std::isfinite(values[c])) bad++;
-        std::memcpy(target + ((column + c) * kBlockRows + lane) * 4, &values[c], 4);
-      }
+      target += packed_bytes;
     }
     return bad;
   }

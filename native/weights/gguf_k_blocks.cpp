@@ -1,109 +1,137 @@
 /** The formats with super-blocks of 256 values, whose groups have scales that are themselves quantized. */
 #include "gguf_blocks.h"
-#include "half.h"
 
 namespace anllm::weights {
 namespace {
 
-/** Code i of Q2_K's and Q3_K's 64 bytes of 2-bit codes: planes of 32 values in each half of a block. */
-int TwoBits(const uint8_t* bytes, int i) {
-  return bytes[i / 128 * 32 + i % 32] >> i / 32 % 4 * 2 & 3;
+/**
+ * Q2_K's, Q3_K's and Q6_K's 64 bytes of 2-bit codes: planes of 32 values in each half of a block. The codes
+ * are put into the quads `shift` bits up.
+ */
+void AddTwoBits(const RowPointers& blocks, int64_t offset, int shift, Words* quads) {
+  for (int half = 0; half < 2; half++) {
+    Words words[8];
+    LoadWords(blocks, offset + 32 * half, 8, words);
+    for (int plane = 0; plane < 4; plane++) {
+      for (Words word : words) {
+        *quads = *quads | (word >> 2 * plane & 0x03030303) << shift;
+        quads++;
+      }
+    }
+  }
 }
 
-/** Scale k of Q3_K: low nibbles in bytes 0 to 7, two high bits in bytes 8 to 11. */
-int SixBitScale(const uint8_t* bytes, int k) {
-  const int low = bytes[k % 8] >> (k < 8 ? 0 : 4) & 15;
-  const int high = bytes[8 + k % 4] >> k / 4 * 2 & 3;
+void ClearQuads(Words* quads) {
+  std::memset(quads, 0, sizeof(Words) * kMaxBlockColumns / 4);
+}
+
+/** Scale k of Q3_K: low nibbles in bytes 0 to 7, two high bits in bytes 8 to 11 of three words. */
+Words SixBitScale(const Words* words, int k) {
+  const Words low = words[k % 8 / 4] >> (k % 4 * 8 + (k < 8 ? 0 : 4)) & 15;
+  const Words high = words[2] >> (k % 4 * 8 + k / 4 * 2) & 3;
   return low | high << 4;
 }
 
 struct ScaleAndMinimum {
-  int scale;
-  int minimum;
+  Words scale;
+  Words minimum;
 };
 
 /** Group g of Q4_K and Q5_K; groups 4 to 7 have their high bits in the bytes of groups 0 to 3. */
-ScaleAndMinimum ReadScale(const uint8_t* bytes, int g) {
-  const int first = bytes[g % 4];
-  const int second = bytes[4 + g % 4];
-  if (g < 4) return {first & 63, second & 63};
-  const int packed = bytes[8 + g % 4];
-  return {(packed & 15) | first >> 6 << 4, packed >> 4 | second >> 6 << 4};
+ScaleAndMinimum ReadScale(const Words* words, int g) {
+  const int at = g % 4;
+  if (g < 4) return {ByteOf(words[0], at) & 63, ByteOf(words[1], at) & 63};
+  const Words packed = ByteOf(words[2], at);
+  return {(packed & 15) | (ByteOf(words[0], at) >> 6) << 4, packed >> 4 | (ByteOf(words[1], at) >> 6) << 4};
 }
 
 /** Scales of the 8 groups, and their nibbles: groups 2n and 2n + 1 are the low and high ones of 32 bytes. */
-void ReadGroups(const uint8_t* block, const uint8_t* nibbles, CodeGroup* groups) {
-  const float scale = ReadHalf(block);
-  const float minimum = ReadHalf(block + 2);
+void ReadGroups(const RowPointers& blocks, int64_t nibbles, DecodedBlocks* out) {
+  Words head[4];
+  LoadWords(blocks, 0, 4, head);
+  const Floats scale = WidenHalves(head[0] & 0xffff);
+  const Floats minimum = WidenHalves(head[0] >> 16) * -1.0f;
   for (int g = 0; g < 8; g++) {
-    const ScaleAndMinimum own = ReadScale(block + 4, g);
-    groups[g].scale = scale * static_cast<float>(own.scale);
-    groups[g].bias = -minimum * static_cast<float>(own.minimum);
-    for (int i = 0; i < 32; i++) groups[g].codes[i] = nibbles[g / 2 * 32 + i] >> (g % 2 == 0 ? 0 : 4) & 15;
+    const ScaleAndMinimum own = ReadScale(head + 1, g);
+    out->scale[g] = scale * ToFloats(own.scale);
+    out->bias[g] = minimum * ToFloats(own.minimum);
+  }
+  for (int pair = 0; pair < 4; pair++) {
+    Words words[8];
+    LoadWords(blocks, nibbles + 32 * pair, 8, words);
+    SplitNibbles(words, 8, out->quads + 16 * pair, out->quads + 16 * pair + 8);
   }
 }
 
 }  // namespace
 
-void DecodeQ2K(const uint8_t* block, FineGroup* groups) {
-  const float scale = ReadHalf(block + 80);
-  const float minimum = ReadHalf(block + 82);
+void DecodeQ2K(const RowPointers& blocks, DecodedBlocks* out) {
+  const Words both = LoadWord(blocks, 80);
+  const Floats scale = WidenHalves(both & 0xffff);
+  const Floats minimum = WidenHalves(both >> 16) * -1.0f;
+  Words own[4];
+  LoadWords(blocks, 0, 4, own);
   for (int g = 0; g < 16; g++) {
-    groups[g].scale = scale * static_cast<float>(block[g] & 15);
-    groups[g].bias = -minimum * static_cast<float>(block[g] >> 4);
+    out->scale[g] = scale * ToFloats(ByteOf(own[g / 4], g % 4) & 15);
+    out->bias[g] = minimum * ToFloats(ByteOf(own[g / 4], g % 4) >> 4);
   }
-  for (int i = 0; i < 256; i++) groups[i / 16].codes[i % 16] = static_cast<uint8_t>(TwoBits(block + 16, i));
+  ClearQuads(out->quads);
+  AddTwoBits(blocks, 16, 0, out->quads);
 }
 
-void DecodeQ3K(const uint8_t* block, FineGroup* groups) {
-  const float scale = ReadHalf(block + 108);
+void DecodeQ3K(const RowPointers& blocks, DecodedBlocks* out) {
+  const Floats scale = WidenHalves(LoadShorts(blocks, 108));
+  const Words own[3] = {LoadWord(blocks, 96), LoadWord(blocks, 100), LoadWord(blocks, 104)};
   for (int g = 0; g < 16; g++) {
-    groups[g].scale = scale * static_cast<float>(SixBitScale(block + 96, g) - 32);
-    groups[g].bias = -4.0f * groups[g].scale;
+    out->scale[g] = scale * ToFloats(SixBitScale(own, g), -32);
+    out->bias[g] = out->scale[g] * -4.0f;
   }
-  for (int i = 0; i < 256; i++) {
-    const int third = block[i % 32] >> i / 32 & 1;
-    groups[i / 16].codes[i % 16] = static_cast<uint8_t>(TwoBits(block + 32, i) | third << 2);
-  }
+  Words thirds[8];
+  LoadWords(blocks, 0, 8, thirds);
+  for (int q = 0; q < 64; q++) out->quads[q] = (thirds[q % 8] >> q / 8 & 0x01010101) << 2;
+  AddTwoBits(blocks, 32, 0, out->quads);
 }
 
-void DecodeQ4K(const uint8_t* block, CodeGroup* groups) {
-  ReadGroups(block, block + 16, groups);
+void DecodeQ4K(const RowPointers& blocks, DecodedBlocks* out) {
+  ReadGroups(blocks, 16, out);
 }
 
-void DecodeQ5K(const uint8_t* block, CodeGroup* groups) {
-  ReadGroups(block, block + 48, groups);
-  for (int i = 0; i < 256; i++) {
-    uint8_t& code = groups[i / 32].codes[i % 32];
-    code = static_cast<uint8_t>(code | (block[16 + i % 32] >> i / 32 & 1) << 4);
-  }
+void DecodeQ5K(const RowPointers& blocks, DecodedBlocks* out) {
+  ReadGroups(blocks, 48, out);
+  Words fifths[8];
+  LoadWords(blocks, 16, 8, fifths);
+  for (int q = 0; q < 64; q++) out->quads[q] = out->quads[q] | (fifths[q % 8] >> q / 8 & 0x01010101) << 4;
 }
 
-void DecodeQ6K(const uint8_t* block, FineGroup* groups) {
-  const float scale = ReadHalf(block + 208);
+void DecodeQ6K(const RowPointers& blocks, DecodedBlocks* out) {
+  const Floats scale = WidenHalves(LoadShorts(blocks, 208));
+  Words own[4];
+  LoadWords(blocks, 192, 4, own);
   for (int g = 0; g < 16; g++) {
-    groups[g].scale = scale * static_cast<float>(static_cast<int8_t>(block[192 + g]));
-    groups[g].bias = -32.0f * groups[g].scale;
+    out->scale[g] = scale * SignedByteOf(own[g / 4], g % 4);
+    out->bias[g] = out->scale[g] * -32.0f;
   }
-  for (int i = 0; i < 256; i++) {
-    const int in_half = i % 128;
-    const int low = block[i / 128 * 64 + in_half % 64] >> (in_half < 64 ? 0 : 4) & 15;
-    groups[i / 16].codes[i % 16] = static_cast<uint8_t>(low | TwoBits(block + 128, i) << 4);
+  for (int half = 0; half < 2; half++) {
+    Words words[16];
+    LoadWords(blocks, 64 * half, 16, words);
+    SplitNibbles(words, 16, out->quads + 32 * half, out->quads + 32 * half + 16);
   }
+  AddTwoBits(blocks, 128, 4, out->quads);
 }
 
-void DecodeIq4Xs(const uint8_t* block, CodeGroup* groups) {
-  const float scale = ReadHalf(block);
-  const int high = block[2] | block[3] << 8;
+void DecodeIq4Xs(const RowPointers& blocks, DecodedBlocks* out) {
+  const Words head = LoadWord(blocks, 0);
+  const Words low = LoadWord(blocks, 4);
+  const Floats scale = WidenHalves(head & 0xffff);
   for (int g = 0; g < 8; g++) {
-    const int own = (block[4 + g / 2] >> g % 2 * 4 & 15) | (high >> 2 * g & 3) << 4;
-    groups[g].scale = scale * static_cast<float>(own - 32);
-    groups[g].bias = -128.0f * groups[g].scale;
-    for (int i = 0; i < 32; i++) {
-      const int code = block[8 + 16 * g + i % 16] >> (i < 16 ? 0 : 4) & 15;
-      groups[g].codes[i] = static_cast<uint8_t>(kIq4Levels[code] + 128);
-    }
+    const Words own = (low >> 4 * g & 15) | (head >> (16 + 2 * g) & 3) << 4;
+    out->scale[g] = scale * ToFloats(own, -32);
+    out->bias[g] = out->scale[g] * -128.0f;
+    Words words[4];
+    LoadWords(blocks, 8 + 16 * g, 4, words);
+    SplitNibbles(words, 4, out->quads + 8 * g, out->quads + 8 * g + 4);
   }
+  LookUpIq4(64, out->quads);
 }
 
 }  // namespace anllm::weights
