@@ -185,12 +185,14 @@ ANLLM_INLINE void LoadByteQuads(const uint8_t* p, I32* first, I32* second) {
 
 struct ByteDot {
   using Weights = I32;
+  using Columns = ByteDot;
   __m256i a = _mm256_setzero_si256(), b = _mm256_setzero_si256();
   ANLLM_INLINE void Add(I32 w0, Quad x0, I32 w1, Quad x1) {
     a = _mm256_dpbusd_avx_epi32(_mm256_dpbusd_avx_epi32(a, w0.a, x0.v), w1.a, x1.v);
     b = _mm256_dpbusd_avx_epi32(_mm256_dpbusd_avx_epi32(b, w0.b, x0.v), w1.b, x1.v);
   }
-  ANLLM_INLINE void Flush() {}
+  ANLLM_INLINE ByteDot Begin() const { return *this; }
+  ANLLM_INLINE void End(const ByteDot& columns) { *this = columns; }
   ANLLM_INLINE I32 Total() const { return {a, b}; }
 };
 using NibbleDot = ByteDot;
@@ -204,25 +206,27 @@ ANLLM_INLINE void KeepOrder(__m256i* a, __m256i* b) {
   asm("" : "+x"(*a), "+x"(*b));
 }
 
-/** A pair of products of a nibble and an activation is at most 2 * 15 * 127: eight of them fit 16 bits. */
 struct NibbleDot {
   using Weights = I32;
+  /** A pair of products of a nibble and an activation is at most 2 * 15 * 127: eight of them fit 16 bits. */
+  struct Columns {
+    __m256i a = _mm256_setzero_si256(), b = _mm256_setzero_si256();
+    ANLLM_INLINE void Add(I32 w, Quad x) {
+      a = _mm256_add_epi16(a, _mm256_maddubs_epi16(w.a, x.v));
+      b = _mm256_add_epi16(b, _mm256_maddubs_epi16(w.b, x.v));
+      KeepOrder(&a, &b);
+    }
+    ANLLM_INLINE void Add(I32 w0, Quad x0, I32 w1, Quad x1) {
+      Add(w0, x0);
+      Add(w1, x1);
+    }
+  };
   __m256i a = _mm256_setzero_si256(), b = _mm256_setzero_si256();
-  __m256i short_a = _mm256_setzero_si256(), short_b = _mm256_setzero_si256();
-  ANLLM_INLINE void Add(I32 w, Quad x) {
-    short_a = _mm256_add_epi16(short_a, _mm256_maddubs_epi16(w.a, x.v));
-    short_b = _mm256_add_epi16(short_b, _mm256_maddubs_epi16(w.b, x.v));
-    KeepOrder(&short_a, &short_b);
-  }
-  ANLLM_INLINE void Add(I32 w0, Quad x0, I32 w1, Quad x1) {
-    Add(w0, x0);
-    Add(w1, x1);
-  }
-  ANLLM_INLINE void Flush() {
+  ANLLM_INLINE Columns Begin() const { return {}; }
+  ANLLM_INLINE void End(const Columns& columns) {
     const __m256i ones = _mm256_set1_epi16(1);
-    a = _mm256_add_epi32(a, _mm256_madd_epi16(short_a, ones));
-    b = _mm256_add_epi32(b, _mm256_madd_epi16(short_b, ones));
-    short_a = short_b = _mm256_setzero_si256();
+    a = _mm256_add_epi32(a, _mm256_madd_epi16(columns.a, ones));
+    b = _mm256_add_epi32(b, _mm256_madd_epi16(columns.b, ones));
   }
   ANLLM_INLINE I32 Total() const { return {a, b}; }
 };
@@ -243,6 +247,7 @@ ANLLM_INLINE void LoadByteQuads(const uint8_t* p, SignedBytes* first, SignedByte
 }
 struct ByteDot {
   using Weights = SignedBytes;
+  using Columns = ByteDot;
   __m256i a = _mm256_setzero_si256(), b = _mm256_setzero_si256();
   ANLLM_INLINE void Add(const SignedBytes& w, Quad x) {
     const __m256i ones = _mm256_set1_epi16(1);
@@ -256,7 +261,8 @@ struct ByteDot {
     Add(w0, x0);
     Add(w1, x1);
   }
-  ANLLM_INLINE void Flush() {}
+  ANLLM_INLINE ByteDot Begin() const { return *this; }
+  ANLLM_INLINE void End(const ByteDot& columns) { *this = columns; }
   ANLLM_INLINE I32 Total() const { return {a, b}; }
 };
 

@@ -157,12 +157,14 @@ ANLLM_INLINE void AddProducts(__m512i* sum, Quads w, Quad x) {
 /** Two chains: one addition needs five cycles, and two begin in each. */
 struct ByteDot {
   using Weights = Quads;
+  using Columns = ByteDot;
   __m512i first = _mm512_setzero_si512(), second = _mm512_setzero_si512();
   ANLLM_INLINE void Add(Quads w0, Quad x0, Quads w1, Quad x1) {
     AddProducts(&first, w0, x0);
     AddProducts(&second, w1, x1);
   }
-  ANLLM_INLINE void Flush() {}
+  ANLLM_INLINE ByteDot Begin() const { return *this; }
+  ANLLM_INLINE void End(const ByteDot& columns) { *this = columns; }
   ANLLM_INLINE I32 Total() const { return {_mm512_add_epi32(first, second)}; }
 };
 using NibbleDot = ByteDot;

@@ -192,11 +192,13 @@ ANLLM_INLINE Quad BroadcastQuad(const int8_t* p) {
 
 struct ByteDot {
   using Weights = Quads;
+  using Columns = ByteDot;
   int32x4_t q[4] = {vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0)};
   ANLLM_INLINE void Add(Quads w0, Quad x0, Quads w1, Quad x1) {
     for (int i = 0; i < 4; i++) q[i] = vdotq_s32(vdotq_s32(q[i], w0.q[i], x0.v), w1.q[i], x1.v);
   }
-  ANLLM_INLINE void Flush() {}
+  ANLLM_INLINE ByteDot Begin() const { return *this; }
+  ANLLM_INLINE void End(const ByteDot& columns) { *this = columns; }
   ANLLM_INLINE I32 Total() const { return {{q[0], q[1], q[2], q[3]}}; }
 };
 using NibbleDot = ByteDot;

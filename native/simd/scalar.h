@@ -196,6 +196,7 @@ ANLLM_INLINE Quad BroadcastQuad(const int8_t* p) {
 
 struct ByteDot {
   using Weights = Quads;
+  using Columns = ByteDot;
   IntLanes sum = {};
   ANLLM_INLINE void Add(Quads w0, Quad x0, Quads w1, Quad x1) {
     for (int i = 0; i < 4; i++) {
@@ -203,7 +204,8 @@ struct ByteDot {
       sum += BitCast<IntLanes>((w1.v >> (8 * i)) & 255) * x1.column[i];
     }
   }
-  ANLLM_INLINE void Flush() {}
+  ANLLM_INLINE ByteDot Begin() const { return *this; }
+  ANLLM_INLINE void End(const ByteDot& columns) { *this = columns; }
   ANLLM_INLINE I32 Total() const { return {sum}; }
 };
 using NibbleDot = ByteDot;

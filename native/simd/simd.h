@@ -3,16 +3,18 @@
  * is written once and sums in the same order everywhere. One header per instruction set defines the same
  * names in the namespace anllm::ANLLM_ISA:
  *
- *   F32        16 floats: Zero Set Load LoadPartial Store StorePartial, + - * /, MulAdd(a, b, c) = a * b + c,
- * Min Max Abs, SelectLess(a, b, yes, no), KeepRange(v, begin, end, fill), Sum, Highest conversion LoadHalf
- * StoreHalf (saturating binary16), LoadBfloat, LoadBytes (signed) I32        16 ints: LoadInts, Bits(v,
- * shift, mask), ToFloat, ToInt (to nearest), PowerOfTwo, StoreBytes quads      a quad is 4 neighbouring
- * columns as 4 bytes. Weights come as 16 rows of a quad, unsigned; activations as one signed quad given to
- * all rows (BroadcastQuad). LoadNibbleQuads and LoadByteQuads read two neighbouring quads of weights,
- * NibbleDot and ByteDot sum their products: Add, Flush at least every 32 columns, Total kTileRows  activation
- * rows that a matrix tile holds in registers; kScoreRows, kScoreVectors: query rows and vectors of keys in a
- * tile of attention scores; kMixRows, kMixVectors: query rows and vectors of values in a tile of attention
- * outputs; kStateVectors: vectors of a recurrent state that are updated together
+ * - F32, 16 floats: Zero Set Load LoadPartial Store StorePartial, + - * /, MulAdd(a, b, c) = a * b + c,
+ *   Min Max Abs, SelectLess(a, b, yes, no), KeepRange(v, begin, end, fill), Sum, Highest; converted by
+ *   LoadHalf, StoreHalf (saturating binary16), LoadBfloat, LoadBytes (signed).
+ * - I32, 16 ints: LoadInts, Bits(v, shift, mask), ToFloat, ToInt (to nearest), PowerOfTwo, StoreBytes.
+ * - Quads, 4 neighbouring columns as 4 bytes: weights come as 16 rows of a quad, unsigned; activations as
+ *   one signed quad given to all rows (BroadcastQuad). LoadNibbleQuads and LoadByteQuads read two
+ *   neighbouring quads of weights. NibbleDot and ByteDot sum their products: Begin, Add for at most 32
+ *   columns, End, Total.
+ * - kTileRows: activation rows that a matrix tile holds in registers.
+ * - kScoreRows, kScoreVectors: query rows and vectors of keys in a tile of attention scores.
+ * - kMixRows, kMixVectors: query rows and vectors of values in a tile of attention outputs.
+ * - kStateVectors: vectors of a recurrent state that are updated together.
  */
 #pragma once
 

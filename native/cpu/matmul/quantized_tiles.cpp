@@ -32,6 +32,9 @@ struct ByteCodes {
 /** Adds kColumns columns of M rows. */
 template <class Codes, int kColumns, int M>
 ANLLM_INLINE void AddColumns(const uint8_t* p, const int8_t* x, typename Codes::Dot (&dot)[M]) {
+  typename Codes::Dot::Columns columns[M];
+#pragma GCC unroll 8
+  for (int m = 0; m < M; m++) columns[m] = dot[m].Begin();
 #pragma GCC unroll 4
   for (int i = 0; i < kColumns / 8; i++, p += Codes::kBytes, x += 8 * M) {
     // The hardware's own prefetching stops at page ends, and a step of few rows waits for memory.
@@ -40,13 +43,13 @@ ANLLM_INLINE void AddColumns(const uint8_t* p, const int8_t* x, typename Codes::
     Codes::Load(p, &first, &second);
 #pragma GCC unroll 8
     for (int m = 0; m < M; m++)
-      dot[m].Add(first, BroadcastQuad(x + 4 * m), second, BroadcastQuad(x + 4 * (M + m)));
+      columns[m].Add(first, BroadcastQuad(x + 4 * m), second, BroadcastQuad(x + 4 * (M + m)));
   }
 #pragma GCC unroll 8
-  for (int m = 0; m < M; m++) dot[m].Flush();
+  for (int m = 0; m < M; m++) dot[m].End(columns[m]);
 }
 
-/** kColumns: those between two flushes; groups are multiples of it. */
+/** kColumns: those that are summed by themselves; groups are multiples of it. */
 template <class Codes, Float kScalar, int kColumns>
 struct Quantized {
   template <int M>
