@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Instruction, Program } from '../../core/program';
 import { EngineError } from '../../errors';
-import type { CompileOptions, Executable, StepBatch } from '../backend';
+import type { BlockStore, CompileOptions, Executable, StateStore, StepBatch } from '../backend';
 import { validateBatch } from '../batch';
 import { activation } from './activation';
 import { attention, attentionPrepare, kvWrite, latentPrepare } from './attention';
+import { bytesOf, copyFloats, joinFloats, splitFloats } from './bytes';
 import { add, embed, gatherRows, scale } from './elementwise';
 import { gatedDelta } from './gated_delta';
 import { KvPool } from './kv';
@@ -23,6 +24,8 @@ const YIELD_MS = 5;
 export class ReferenceExecutable implements Executable {
   readonly threads = 1;
   readonly bytesPerToken: number;
+  readonly blockStore: BlockStore;
+  readonly stateStore?: StateStore;
   private readonly kv: KvPool;
   private readonly states: StatePool;
   private cancelled = false;
@@ -37,6 +40,8 @@ export class ReferenceExecutable implements Executable {
     this.kv = new KvPool(program.kvLayers, options.kvBlocks, BLOCK_SIZE, options.kvBits);
     this.states = new StatePool(program.stateLayers ?? [], options.stateSlots ?? 1);
     this.bytesPerToken = byteLengths.reduce((sum, bytes) => sum + bytes, 0);
+    this.blockStore = blockStoreOf(this.kv);
+    if (this.states.layers.length > 0) this.stateStore = this.states;
   }
 
   async step(batch: StepBatch): Promise<Float32Array> {
@@ -80,12 +85,22 @@ export class ReferenceExecutable implements Executable {
   }
 
   copyBlocks(pairs: Int32Array): void {
-    for (let i = 0; i < pairs.length; i += 2) this.kv.copyBlock(at(pairs, i), at(pairs, i + 1));
+    for (let i = 0; i < pairs.length; i += 2)
+      copyFloats(this.kv.rowsOf(at(pairs, i)), this.kv.rowsOf(at(pairs, i + 1)));
   }
 
   dispose(): void {
     this.cancelled = true;
   }
+}
+
+function blockStoreOf(kv: KvPool): BlockStore {
+  const rowsOf = (blocks: Int32Array) => [...blocks].flatMap((block) => kv.rowsOf(block));
+  return {
+    blockBytes: bytesOf(kv.rowsOf(0)),
+    read: (blocks) => joinFloats(rowsOf(blocks)),
+    write: (blocks, bytes) => splitFloats(bytes, rowsOf(blocks), '[write_blocks]'),
+  };
 }
 
 function sequenceOfRows(batch: StepBatch): Int32Array {

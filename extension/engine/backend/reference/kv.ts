@@ -1,4 +1,5 @@
 import type { KvLayerSpec } from '../../core/program';
+import { EngineError } from '../../errors';
 import type { KvBits, StepBatch } from '../backend';
 import { roundToCodes } from './kv_codes';
 
@@ -37,11 +38,17 @@ export class KvPool {
     put(this.values[layer], value, spec?.valueDim);
   }
 
-  /** Copies all layers' rows of one block. */
-  copyBlock(source: number, destination: number): void {
-    for (const rows of [...this.keys, ...this.values]) {
-      const size = rows.length / this.blocks;
-      rows.copyWithin(destination * size, source * size, (source + 1) * size);
+  /** All layers' rows of one block. Throws bad_request when there is no such block. */
+  rowsOf(block: number): Float32Array[] {
+    if (block < 0 || block >= this.blocks) {
+      throw new EngineError(
+        'bad_request',
+        `[kv] block: got ${block}, expected 0 to ${this.blocks - 1}`,
+      );
     }
+    return [...this.keys, ...this.values].map((rows) => {
+      const size = rows.length / this.blocks;
+      return rows.subarray(block * size, (block + 1) * size);
+    });
   }
 }

@@ -1,6 +1,7 @@
 import type { StateLayerSpec } from '../../core/program';
 import { EngineError } from '../../errors';
 import type { StepBatch } from '../backend';
+import { bytesOf, copyFloats, joinFloats, splitFloats } from './bytes';
 
 /** The recurrent state of one layer in one slot; see StateLayerSpec. */
 export interface LayerState {
@@ -31,10 +32,15 @@ export class StatePool {
     this.positions = new Int32Array(numSlots);
   }
 
+  /** Of one slot. */
+  get stateBytes(): number {
+    return bytesOf(this.partsOf(0));
+  }
+
   of(slot: number, layer: number): LayerState {
     const state = this.slots[slot]?.[layer];
-    if (state === undefined) throw new RangeError(`no state slot ${slot} of layer ${layer}`);
-    return state;
+    if (state !== undefined) return state;
+    throw new EngineError('bad_request', `[state] slot ${slot} of layer ${layer}: there is none`);
   }
 
   /**
@@ -68,12 +74,32 @@ export class StatePool {
 
   /** Makes slot `to` an equal of slot `from`. */
   copy(from: number, to: number): void {
-    for (const layer of this.layers.keys()) {
-      const [source, target] = [this.of(from, layer), this.of(to, layer)];
-      target.inputs.set(source.inputs);
-      target.matrices.set(source.matrices);
-    }
+    copyFloats(this.partsOf(from), this.partsOf(to));
     this.positions[to] = this.positions[from] ?? VOID;
+  }
+
+  /** Throws bad_request when the slot's last step did not end. */
+  read(slot: number): Uint8Array {
+    const parts = this.partsOf(slot);
+    if (this.positions[slot] !== VOID) return joinFloats(parts);
+    throw new EngineError(
+      'bad_request',
+      `[read_state] state slot ${slot} is void after a failed step`,
+    );
+  }
+
+  /** The slot stands for `length` tokens from now on. */
+  write(slot: number, length: number, bytes: Uint8Array): void {
+    splitFloats(bytes, this.partsOf(slot), '[write_state]');
+    this.positions[slot] = length;
+  }
+
+  /** All layers' state in one slot. */
+  private partsOf(slot: number): Float32Array[] {
+    return [...this.layers.keys()].flatMap((layer) => {
+      const { inputs, matrices } = this.of(slot, layer);
+      return [inputs, matrices];
+    });
   }
 
   private starts({ offsets, positions, stateSlots }: StepBatch) {

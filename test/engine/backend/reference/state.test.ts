@@ -91,6 +91,28 @@ describe('recurrent state', () => {
     assert.deepEqual(await step({ ids: PROMPT.slice(8), start: 8, slot: 2 }), expected);
   });
 
+  test('what is read of blocks and a slot goes on in others', async () => {
+    const expected = await whole(PROMPT);
+    await whole(PROMPT.slice(0, 8), 1);
+    const { blockStore, stateStore } = executable;
+    assert.ok(blockStore !== undefined && stateStore !== undefined);
+    const blocksOf = (slot: number) =>
+      Int32Array.from({ length: BLOCKS }, (_, b) => slot * BLOCKS + b);
+    const blocks = blockStore.read(blocksOf(1));
+    const state = stateStore.read(1);
+    assert.equal(blocks.length, BLOCKS * blockStore.blockBytes);
+    assert.equal(state.length, stateStore.stateBytes);
+    await whole(OTHER, 1);
+    blockStore.write(blocksOf(2), blocks);
+    stateStore.write(2, 8, state);
+    assert.deepEqual(await step({ ids: PROMPT.slice(8), start: 8, slot: 2 }), expected);
+    const bad = { code: 'bad_request' };
+    assert.throws(() => blockStore.write(blocksOf(2), blocks.subarray(4)), bad);
+    assert.throws(() => blockStore.read(Int32Array.of(3 * BLOCKS)), bad);
+    assert.throws(() => stateStore.write(2, 8, state.subarray(4)), bad);
+    assert.throws(() => stateStore.read(3), bad);
+  });
+
   test('a step that does not go on where the slot stands is refused', async () => {
     await whole(PROMPT, 0);
     const early = step({ ids: [4], start: 3, slot: 0 });
