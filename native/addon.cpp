@@ -5,11 +5,12 @@
  *   describeMetal() → { name: string, kvBlockSize: number, selfTest: { name: string, error: number, failure:
  * string, isGood: boolean, isDrawing: boolean }[] }, or null where there is no such device; takes a fraction
  * of a second compile(program, sources, options) → Promise<handle>; handle { threads, bytesPerToken,
- * blockBytes } step(handle, tokens, positions, offsets, blockTables, blocksPerSequence, logitRows,
- * stateSlots, columns, draws: Float64Array, masks: Uint32Array) → Promise<{ ids, logits }>, see
+ * blockBytes, stateBytes } step(handle, tokens, positions, offsets, blockTables, blocksPerSequence,
+ * logitRows, stateSlots, columns, draws: Float64Array, masks: Uint32Array) → Promise<{ ids, logits }>, see
  * program/draws.h and node/session.h; without the last three all logits hidden(handle) → Float32Array [tokens
  * of the last step, hidden] readBlocks(handle, blocks) → Uint8Array; writeBlocks(handle, blocks, bytes)
- *   copyBlocks(handle, pairs), copyState(handle, from, to), setPlanes(handle, attention, others),
+ *   copyBlocks(handle, pairs), copyState(handle, from, to), readState(handle, slot) → Uint8Array,
+ *   writeState(handle, slot, length, bytes), setPlanes(handle, attention, others),
  *   cancel(handle), dispose(handle)
  *   memoryBandwidth(threads) → bytes a second; takes a fraction of a second
  *
@@ -61,6 +62,7 @@ Napi::Object MakeHandle(Napi::Env env, std::unique_ptr<program::Executable> exec
   Napi::Object handle = Napi::Object::New(env);
   handle.Set("threads", executable->threads());
   handle.Set("blockBytes", static_cast<double>(executable->blocks().block_bytes()));
+  handle.Set("stateBytes", static_cast<double>(executable->states().block_bytes()));
   handle.Set("bytesPerToken", static_cast<double>(executable->bytes_per_token()));
   handle.TypeTag(&kSessionTag);
   auto session =
@@ -196,6 +198,13 @@ program::Ints IntsOf(const Napi::Value& value, const char* name) {
   return {array.Data(), static_cast<int64_t>(array.ElementLength())};
 }
 
+Napi::Uint8Array BytesOf(const Napi::Value& value, const char* place) {
+  const bool is_bytes =
+      value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == napi_uint8_array;
+  if (!is_bytes) throw BadRequest(std::string(place) + " bytes: expected a Uint8Array");
+  return value.As<Napi::Uint8Array>();
+}
+
 template <class Array>
 Array ArrayOf(const Napi::Value& value, napi_typedarray_type type, const char* expected) {
   const bool is_right = value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == type;
@@ -247,10 +256,7 @@ Napi::Value ReadBlocks(const Napi::CallbackInfo& info) {
 
 Napi::Value WriteBlocks(const Napi::CallbackInfo& info) {
   return Guard(info.Env(), [&] {
-    const bool is_bytes =
-        info[2].IsTypedArray() && info[2].As<Napi::TypedArray>().TypedArrayType() == napi_uint8_array;
-    if (!is_bytes) throw BadRequest("[write_blocks] bytes: expected a Uint8Array");
-    const Napi::Uint8Array bytes = info[2].As<Napi::Uint8Array>();
+    const Napi::Uint8Array bytes = BytesOf(info[2], "[write_blocks]");
     SessionOf(info[0]).WriteBlocks(IntsOf(info[1], "blocks"), bytes.Data(), bytes.ByteLength());
     return info.Env().Undefined();
   });
@@ -261,6 +267,23 @@ Napi::Value CopyState(const Napi::CallbackInfo& info) {
     const int64_t from = program::ToInteger(info[1], "[copy_state] from", INT32_MIN, INT32_MAX);
     const int64_t to = program::ToInteger(info[2], "[copy_state] to", INT32_MIN, INT32_MAX);
     SessionOf(info[0]).CopyState(from, to);
+    return info.Env().Undefined();
+  });
+}
+
+Napi::Value ReadState(const Napi::CallbackInfo& info) {
+  return Guard(info.Env(), [&]() -> Napi::Value {
+    const int64_t slot = program::ToInteger(info[1], "[read_state] slot", INT32_MIN, INT32_MAX);
+    return SessionOf(info[0]).ReadState(info.Env(), slot);
+  });
+}
+
+Napi::Value WriteState(const Napi::CallbackInfo& info) {
+  return Guard(info.Env(), [&] {
+    const int64_t slot = program::ToInteger(info[1], "[write_state] slot", INT32_MIN, INT32_MAX);
+    const int64_t length = program::ToInteger(info[2], "[write_state] length", 1, INT32_MAX);
+    const Napi::Uint8Array bytes = BytesOf(info[3], "[write_state]");
+    SessionOf(info[0]).WriteState(slot, length, bytes.Data(), bytes.ByteLength());
     return info.Env().Undefined();
   });
 }
@@ -338,6 +361,8 @@ Napi::Object Initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("readBlocks", Napi::Function::New(env, ReadBlocks, "readBlocks"));
   exports.Set("writeBlocks", Napi::Function::New(env, WriteBlocks, "writeBlocks"));
   exports.Set("copyState", Napi::Function::New(env, CopyState, "copyState"));
+  exports.Set("readState", Napi::Function::New(env, ReadState, "readState"));
+  exports.Set("writeState", Napi::Function::New(env, WriteState, "writeState"));
   exports.Set("setPlanes", Napi::Function::New(env, SetPlanes, "setPlanes"));
   exports.Set("cancel", Napi::Function::New(env, Cancel, "cancel"));
   exports.Set("dispose", Napi::Function::New(env, Dispose, "dispose"));

@@ -1,8 +1,9 @@
-import type { Backend, BackendName, CompileOptions, Executable } from './backend/backend';
+import type { Backend, BackendName, CompileOptions } from './backend/backend';
 import { cacheFolder } from './backend/packed_cache';
 import { type Compilation, compileSelected } from './backend/select';
 import { TableFiles } from './backend/table_files';
 import { PagedCache } from './cache/paged';
+import { SEGMENT_TOKENS } from './cache/saved/segment_keys';
 import { fuse } from './core/fuse';
 import { buildProgram } from './core/models/registry';
 import type { Program } from './core/program';
@@ -100,7 +101,7 @@ async function assemble(compiled: Compiled, started: number): Promise<Engine> {
   const fim = findFim(tokenizer, manifest);
   const chat = model.chatTemplate(tokenizer);
   const pooling = model.pooling() ?? 'mean';
-  const cache = cacheOf(executable, sizes, backend.kvBlockSize);
+  const cache = cacheOf(compiled);
   const saved = savedCacheOf(compiled, cache);
   const draftModel = await draftModelOf(compiled);
   const calibration = laterCalibration(
@@ -198,15 +199,23 @@ function compileOptions(
   };
 }
 
-function cacheOf(executable: Executable, sizes: EngineSizes, blockSize: number): PagedCache {
+function cacheOf({ executable, sizes, backend, options }: Compiled): PagedCache {
   const { contextLength, stateSlots } = sizes;
+  const { kvBlockSize: blockSize } = backend;
+  const { sessionCache = 0 } = options;
   const copy = (from: number, to: number) => executable.copyState?.(from, to);
   return new PagedCache({
     numBlocks: sizes.blocksOf(blockSize),
     blockSize,
     contextLength,
     copyBlocks: executable.copyBlocks && ((pairs) => executable.copyBlocks?.(pairs)),
-    ...(stateSlots > 0 && { states: { numSlots: stateSlots, copy } }),
+    ...(stateSlots > 0 && {
+      states: {
+        numSlots: stateSlots,
+        copy,
+        ...(sessionCache > 0 && { savedEvery: SEGMENT_TOKENS }),
+      },
+    }),
   });
 }
 

@@ -85,7 +85,32 @@ void Session::WriteBlocks(const program::Ints& blocks, const uint8_t* bytes, siz
 
 void Session::CopyState(int64_t from, int64_t to) {
   ExpectIdle("[copy_state]");
-  executable_->CopyState(from, to);
+  executable_->state_slots().Copy(from, to);
+  const int32_t pair[] = {static_cast<int32_t>(from), static_cast<int32_t>(to)};
+  executable_->states().Copy({pair, 2});
+}
+
+Napi::Uint8Array Session::ReadState(Napi::Env env, int64_t slot) const {
+  ExpectIdle("[read_state]");
+  executable_->state_slots().ExpectWhole(slot);
+  const program::BlockMemory memory = executable_->states();
+  Napi::Uint8Array bytes = Napi::Uint8Array::New(env, memory.block_bytes());
+  const auto block = static_cast<int32_t>(slot);
+  memory.Read({&block, 1}, bytes.Data());
+  return bytes;
+}
+
+void Session::WriteState(int64_t slot, int64_t length, const uint8_t* bytes, size_t size) {
+  ExpectIdle("[write_state]");
+  executable_->state_slots().ExpectSlot("[write_state]", slot);
+  const program::BlockMemory memory = executable_->states();
+  if (size != memory.block_bytes()) {
+    throw BadRequest("[write_state] bytes: got " + std::to_string(size) + ", expected " +
+                     std::to_string(memory.block_bytes()));
+  }
+  const auto block = static_cast<int32_t>(slot);
+  memory.Write({&block, 1}, bytes, size);
+  executable_->state_slots().Set(slot, length);
 }
 
 void Session::SetPlanes(int attention, int others) {

@@ -39,6 +39,10 @@ class Session : public std::enable_shared_from_this<Session> {
   void WriteBlocks(const program::Ints& blocks, const uint8_t* bytes, size_t size);
   /** Makes a state slot an equal of another. Throws Error bad_request, also while a step runs. */
   void CopyState(int64_t from, int64_t to);
+  /** The recurrent state in a slot. Throws Error bad_request, also while a step runs. */
+  Napi::Uint8Array ReadState(Napi::Env env, int64_t slot) const;
+  /** Puts the state after `length` tokens into a slot. Throws Error bad_request, also while a step runs. */
+  void WriteState(int64_t slot, int64_t length, const uint8_t* bytes, size_t size);
   /** Of the activations, as in Executable. Throws Error bad_request, also while a step runs. */
   void SetPlanes(int attention, int others);
   /**

@@ -32,7 +32,8 @@ class CpuExecutable : public Executable {
 
   void Assign(const BatchView& batch, const DrawsView& draws) override;
   BlockMemory blocks() const override { return kv_.blocks(); }
-  void CopyState(int64_t from, int64_t to) override { states_.Copy(from, to); }
+  BlockMemory states() const override { return states_.memory(); }
+  StateSlots& state_slots() override { return states_.slots(); }
   void SetPlanes(int attention, int others) override;
   bool Run(const std::atomic<bool>& cancelled) override;
   const float* logits() const override { return bound_.logits; }

@@ -5,6 +5,7 @@
 
 #include "block_memory.h"
 #include "draws.h"
+#include "state_slots.h"
 
 namespace anllm::program {
 
@@ -32,8 +33,10 @@ class Executable {
   virtual void Assign(const BatchView& batch, const DrawsView& draws) = 0;
   /** The keys and values of all layers. */
   virtual BlockMemory blocks() const = 0;
-  /** Makes state slot `to` an equal of `from`. Throws Error bad_request. */
-  virtual void CopyState(int64_t from, int64_t to) = 0;
+  /** The recurrent states of all layers, a block a slot. */
+  virtual BlockMemory states() const = 0;
+  /** What the slots stand for. */
+  virtual StateSlots& state_slots() = 0;
   /**
    * Number of int8 planes of the activations for quantized weights, where they were rounded at all: of what
    * attention compares and mixes, and of all other ops. Not while a step runs.

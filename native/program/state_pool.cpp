@@ -17,7 +17,7 @@ StatePool::LayerBytes StatePool::BytesOf(const StateLayer& layer) {
 }
 
 StatePool::StatePool(const std::vector<StateLayerSpec>& specs, int64_t slots)
-    : slots_(specs.empty() ? 0 : static_cast<size_t>(slots)) {
+    : count_(specs.empty() ? 0 : slots), slots_(static_cast<size_t>(count_)) {
   int64_t bytes = 0;
   for (const StateLayerSpec& spec : specs) {
     layers_.push_back({nullptr, nullptr, spec.key_heads, spec.value_heads, spec.key_dim, spec.value_dim,
@@ -49,16 +49,14 @@ void StatePool::Begin(const Step& step) {
   }
 }
 
-void StatePool::Copy(int64_t from, int64_t to) {
-  slots_.Copy(from, to);
-  if (from == to) return;
+BlockMemory StatePool::memory() const {
+  std::vector<BlockPart> parts;
   for (const StateLayer& layer : layers_) {
     const LayerBytes size = BytesOf(layer);
-    std::memcpy(SlotOf(layer.inputs, size.inputs, to), SlotOf(layer.inputs, size.inputs, from),
-                static_cast<size_t>(size.inputs));
-    std::memcpy(SlotOf(layer.matrices, size.matrices, to), SlotOf(layer.matrices, size.matrices, from),
-                static_cast<size_t>(size.matrices));
+    parts.push_back({SlotOf(layer.inputs, size.inputs, 0), static_cast<size_t>(size.inputs)});
+    parts.push_back({SlotOf(layer.matrices, size.matrices, 0), static_cast<size_t>(size.matrices)});
   }
+  return {std::move(parts), count_};
 }
 
 }  // namespace anllm::program

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../aligned_buffer.h"
+#include "block_memory.h"
 #include "program.h"
 #include "state_slots.h"
 
@@ -17,8 +18,9 @@ class StatePool {
   /** Clears the slots of sequences that start, and marks all slots of the step as void until `Commit`. */
   void Begin(const Step& step);
   void Commit(const Step& step) { slots_.Commit(step); }
-  /** Makes slot `to` an equal of slot `from`. Throws Error bad_request. */
-  void Copy(int64_t from, int64_t to);
+  /** A block a slot. */
+  BlockMemory memory() const;
+  StateSlots& slots() { return slots_; }
 
  private:
   struct LayerBytes {
@@ -28,6 +30,7 @@ class StatePool {
   static LayerBytes BytesOf(const StateLayer& layer);
 
   std::vector<StateLayer> layers_;
+  int64_t count_;
   StateSlots slots_;
   AlignedBuffer memory_;
 };

@@ -51,13 +51,26 @@ void StateSlots::Commit(const Step& step) {
 }
 
 void StateSlots::Copy(int64_t from, int64_t to) {
-  const auto slots = static_cast<int64_t>(positions_.size());
-  for (const int64_t slot : {from, to}) {
-    if (slot >= 0 && slot < slots) continue;
-    throw BadRequest("[copy_state] slot: got " + std::to_string(slot) + ", expected one of " +
-                     std::to_string(slots) + " state slots");
-  }
+  for (const int64_t slot : {from, to}) ExpectSlot("[copy_state]", slot);
   positions_[static_cast<size_t>(to)] = positions_[static_cast<size_t>(from)];
+}
+
+void StateSlots::ExpectWhole(int64_t slot) const {
+  ExpectSlot("[read_state]", slot);
+  if (positions_[static_cast<size_t>(slot)] != kVoid) return;
+  throw BadRequest("[read_state] state slot " + std::to_string(slot) + " is void after a failed step");
+}
+
+void StateSlots::Set(int64_t slot, int64_t length) {
+  ExpectSlot("[write_state]", slot);
+  positions_[static_cast<size_t>(slot)] = length;
+}
+
+void StateSlots::ExpectSlot(const char* place, int64_t slot) const {
+  const auto slots = static_cast<int64_t>(positions_.size());
+  if (slot >= 0 && slot < slots) return;
+  throw BadRequest(std::string(place) + " slot: got " + std::to_string(slot) + ", expected one of " +
+                   std::to_string(slots) + " state slots");
 }
 
 }  // namespace anllm::program

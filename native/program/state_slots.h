@@ -24,6 +24,12 @@ class StateSlots {
   void Commit(const Step& step);
   /** Slot `to` becomes an equal of slot `from`. Throws Error bad_request. */
   void Copy(int64_t from, int64_t to);
+  /** Throws Error bad_request unless the last step of a slot ended. */
+  void ExpectWhole(int64_t slot) const;
+  /** Throws Error bad_request, with the place, unless there is such a slot. */
+  void ExpectSlot(const char* place, int64_t slot) const;
+  /** Slot `slot` stands for `length` tokens from now on. Throws Error bad_request. */
+  void Set(int64_t slot, int64_t length);
 
  private:
   /** Tokens that each slot has seen, or kVoid. */

@@ -9,6 +9,7 @@ import { agreementOf } from '../../extension/engine/cli/verify';
 import { loadEngine } from '../../extension/engine/load_engine';
 import { GREEDY } from '../../extension/engine/generation/types';
 import { embeddedModel } from '../../extension/engine/loading/model_dir';
+import { answerOf, VOCAB_SIZE } from '../engine/generation/saved/process';
 import { hiddenError } from '../engine/generation/hidden';
 import { convertedTo, GGUF_FAMILIES } from '../engine/loading/gguf/families';
 import { temporaryFolder } from '../engine/loading/model_fixture';
@@ -90,6 +91,22 @@ test('the built-in model writes the same tokens as on the CPU', { skip }, async 
   const [onCpu, onMetal] = [await generate('cpu'), await generate('metal')];
   assert.equal(onCpu.length, 6);
   assert.deepEqual(onMetal, onCpu);
+});
+
+test('a hybrid goes on after a restart with what was kept on disk', { skip }, async (t) => {
+  const folder = temporaryFolder();
+  const usual = process.env.ANLLM_CACHE;
+  process.env.ANLLM_CACHE = folder;
+  t.after(() => {
+    if (usual === undefined) delete process.env.ANLLM_CACHE;
+    else process.env.ANLLM_CACHE = usual;
+  });
+  const of = { name: 'qwen3.5', backend: loadMetalBackend(), precision: 'fast' } as const;
+  const ids = Array.from({ length: 520 }, (_, i) => (i * i) % VOCAB_SIZE);
+  const cold = await answerOf(of, ids, 2);
+  const warm = await answerOf(of, ids, 2);
+  assert.equal(warm.cachedTokens, 512);
+  assert.deepEqual(warm.ids, cold.ids);
 });
 
 async function generate(backend: 'cpu' | 'metal'): Promise<readonly number[]> {

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { loadNativeBackend } from '../../extension/engine/backend/native';
 import type { Program, StateLayerSpec } from '../../extension/engine/core/program';
-import { assertMatchesReference, randomTokens, Runner, TestProgram } from './harness';
+import {
+  assertMatchesReference,
+  backendUnderTest,
+  randomTokens,
+  Runner,
+  TestProgram,
+} from './harness';
 
 const SPEC: StateLayerSpec = { keyHeads: 2, valueHeads: 4, keyDim: 24, valueDim: 16, taps: 4 };
 
@@ -84,6 +90,39 @@ describe('state slots', () => {
       assert.deepEqual(await runner.step([part(20, 40)], 1), expected);
     }));
 
+  test('a state that is read and written elsewhere goes on like the one that was computed', async () => {
+    const create = async () => {
+      const test = new TestProgram();
+      const program = stateProgram(test);
+      const options = { sequences: 2 };
+      return {
+        test,
+        runner: await Runner.create(backendUnderTest(), program, test.weights, options),
+      };
+    };
+    const [one, other] = [await create(), await create()];
+    const { stateStore: store } = one.runner.executable;
+    const { stateStore: target } = other.runner.executable;
+    assert.ok(store !== undefined && target !== undefined);
+    await one.runner.step([part(0, 20)]);
+    const bytes = store.read(0);
+    assert.equal(bytes.length, store.stateBytes);
+    const expected = await one.runner.step([part(20, 40)]);
+    target.write(1, 20, bytes);
+    assert.deepEqual(target.read(1), bytes);
+    assert.deepEqual(await other.runner.step([part(20, 40)], 1), expected);
+    const bad = { code: 'bad_request' };
+    assert.throws(() => target.write(1, 20, bytes.subarray(1)), { ...bad, message: /bytes: got/ });
+    for (const slot of [-1, 2]) {
+      assert.throws(() => target.write(slot, 20, bytes), { ...bad, message: /write_state.*slot/ });
+      assert.throws(() => target.read(slot), { ...bad, message: /read_state.*slot/ });
+    }
+    for (const { runner, test } of [one, other]) {
+      runner.executable.dispose();
+      test.weights.close();
+    }
+  });
+
   test('a sequence must go on where its slot stands', () =>
     withRunner(async (runner) => {
       await runner.step([part(0, 20)]);
@@ -103,6 +142,10 @@ describe('state slots', () => {
       await assert.rejects(runner.step([part(20, 21)]), {
         code: 'bad_request',
         message: '[step] state slot 0 is void after a failed step, expected 20',
+      });
+      assert.throws(() => runner.executable.stateStore?.read(0), {
+        code: 'bad_request',
+        message: '[read_state] state slot 0 is void after a failed step',
       });
       await runner.step([part(0, 20)]);
     }, 60));

@@ -103,6 +103,15 @@ export interface BlockStore {
   write(blocks: Int32Array, bytes: Uint8Array): void;
 }
 
+/** Recurrent states as bytes in the backend's own layout. Only between steps. */
+export interface StateStore {
+  /** Of one slot, in all layers. */
+  readonly stateBytes: number;
+  read(slot: number): Uint8Array;
+  /** Puts what `read` gave after `length` tokens into a slot, maybe in another run of the same program. */
+  write(slot: number, length: number, bytes: Uint8Array): void;
+}
+
 /**
  * How the backend draws a token from a row of logits, in this order: what is allowed, temperature, top-k, top-p, min-p; as
  * `sample` of generation/sampler.ts does it with the same random number.
@@ -158,6 +167,8 @@ export interface Executable {
   copyBlocks?(pairs: Int32Array): void;
   /** A backend without it keeps nothing on disk. */
   readonly blockStore?: BlockStore;
+  /** For programs with state layers. */
+  readonly stateStore?: StateStore;
   /** Makes the recurrent state in slot `to` an equal of that in slot `from`. Only between steps. */
   copyState?(from: number, to: number): void;
   dispose(): void;

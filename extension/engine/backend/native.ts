@@ -13,10 +13,12 @@ import type {
   Drawn,
   Executable,
   OpenCalibration,
+  StateStore,
   StepBatch,
 } from './backend';
 import { calibrated, EXACT, formatBits, parseBits } from './calibrate';
 import { sourcesOf, withoutParts } from './carried_weights';
+import { drawFields, drawMasks } from './native_draws';
 import { PackedCache } from './packed_cache';
 import { weightsOf } from './weight_identity';
 
@@ -52,6 +54,8 @@ interface Addon {
   ): Promise<Drawn>;
   hidden(handle: Handle): Float32Array;
   copyState(handle: Handle, from: number, to: number): void;
+  readState(handle: Handle, slot: number): Uint8Array;
+  writeState(handle: Handle, slot: number, length: number, bytes: Uint8Array): void;
   setPlanes(handle: Handle, attention: number, others: number): void;
   copyBlocks(handle: Handle, pairs: Int32Array): void;
   readBlocks(handle: Handle, blocks: Int32Array): Uint8Array;
@@ -83,6 +87,8 @@ interface Handle {
   readonly threads: number;
   readonly bytesPerToken: number;
   readonly blockBytes: number;
+  /** 0 for programs without state layers. */
+  readonly stateBytes: number;
 }
 
 /**
@@ -213,6 +219,7 @@ class NativeExecutable implements Executable {
   readonly threads: number;
   readonly bytesPerToken: number;
   readonly blockStore: BlockStore;
+  readonly stateStore?: StateStore;
   activationBits: ActivationBits | null = null;
   openCalibration?: OpenCalibration;
 
@@ -226,6 +233,12 @@ class NativeExecutable implements Executable {
       blockBytes: handle.blockBytes,
       read: (blocks) => checked(() => addon.readBlocks(handle, blocks)),
       write: (blocks, bytes) => checked(() => addon.writeBlocks(handle, blocks, bytes)),
+    };
+    if (handle.stateBytes === 0) return;
+    this.stateStore = {
+      stateBytes: handle.stateBytes,
+      read: (slot) => checked(() => addon.readState(handle, slot)),
+      write: (slot, length, bytes) => checked(() => addon.writeState(handle, slot, length, bytes)),
     };
   }
 
@@ -285,34 +298,6 @@ class DrawingExecutable extends NativeExecutable {
   stepDrawn(batch: StepBatch, draws: readonly (Draw | null)[], columns: number): Promise<Drawn> {
     return this.run(batch, columns, drawFields(draws), drawMasks(draws, columns));
   }
-}
-
-/** native/program/draws.h */
-function drawFields(draws: readonly (Draw | null)[]): Float64Array {
-  let masks = 0;
-  const fields = draws.flatMap((draw) =>
-    draw === null
-      ? [0, 0, 0, 1, 0, 0, 0, -1]
-      : [
-          1,
-          draw.temperature,
-          draw.topK,
-          draw.topP,
-          draw.minP,
-          draw.seed,
-          draw.index,
-          draw.allowed === null ? -1 : masks++,
-        ],
-  );
-  return Float64Array.from(fields);
-}
-
-function drawMasks(draws: readonly (Draw | null)[], columns: number): Uint32Array {
-  const words = Math.ceil(columns / 32);
-  const masks = draws.flatMap((draw) => draw?.allowed ?? []);
-  const all = new Uint32Array(masks.length * words);
-  for (const [i, mask] of masks.entries()) all.set(mask.subarray(0, words), i * words);
-  return all;
 }
 
 let loaded: Addon | undefined;

@@ -1,4 +1,5 @@
 import type { PrefixNode } from './prefix';
+import { Stops } from './stops';
 
 /** A sequence's blocks. Only `PagedCache` changes it. */
 export interface BlockTable {
@@ -10,6 +11,21 @@ export interface BlockTable {
   length: number;
   /** Where the recurrent state after `length` tokens is; null for models without one, and when a step has spoilt it. */
   slot: number | null;
-  /** Lengths, each a whole number of blocks, at which the state is kept for others; a step must not go beyond one. */
-  stops: readonly number[];
+  /** Where that state is kept for others; each is a whole number of blocks. */
+  stops: Stops;
 }
+
+export interface AcquireOptions {
+  /** False: each token is to be run; default true. */
+  readonly canShare?: boolean;
+  /** The text is kept beyond the process: its state is wanted where a whole part of it ends; default false. */
+  readonly isSaved?: boolean;
+}
+
+export const emptyTable = (): BlockTable => ({
+  blocks: [],
+  path: [],
+  length: 0,
+  slot: null,
+  stops: new Stops(),
+});

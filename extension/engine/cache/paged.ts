@@ -1,9 +1,10 @@
 import { EngineError } from '../errors';
-import type { BlockTable } from './block_table';
+import { emptyTable, type AcquireOptions, type BlockTable } from './block_table';
 import { BlockPool, blocksFor } from './blocks';
 import { assertIntegrity } from './integrity';
 import { PrefixTree, type BlockHash, type PrefixNode } from './prefix';
 import { StateSlots, type StateOptions } from './states';
+import { floorTo, Stops } from './stops';
 
 export interface PagedCacheOptions {
   readonly numBlocks: number;
@@ -83,15 +84,17 @@ export class PagedCache {
 
   /**
    * Starts a sequence on the longest cached beginning of its tokens. At least the last token is left out, since its
-   * logits are wanted. Changes the pool by no more than `cost`. Call between steps, as it may copy a block. A sequence
-   * that cannot share begins with nothing, since each of its tokens is to be run.
+   * logits are wanted. Changes the pool by no more than `cost`. Call between steps, as it may copy a block.
    */
-  acquire(tokens: readonly number[], canShare = true): BlockTable {
-    const table: BlockTable = { blocks: [], path: [], length: 0, slot: null, stops: [] };
+  acquire(
+    tokens: readonly number[],
+    { canShare = true, isSaved = false }: AcquireOptions = {},
+  ): BlockTable {
+    const table = emptyTable();
     const { states } = this;
     if (states === null) {
       if (!canShare) return table;
-      for (const node of this.match(tokens)) this.follow(table, node);
+      for (const node of this.tree.match(tokens)) this.follow(table, node);
       this.sharePartial(table, tokens);
       return table;
     }
@@ -101,14 +104,14 @@ export class PagedCache {
       table.slot = states.take(tail);
       this.takeOver(table, tail);
     } else table.slot = states.begin(table.path.at(-1) ?? null);
-    table.stops = this.stopsFor(table, tokens);
+    table.stops = this.stopsFor(table, tokens, isSaved);
     return table;
   }
 
   /** Goes on with blocks that another sequence has computed meanwhile, in place of those begun here. */
   catchUp(table: BlockTable, tokens: readonly number[]): void {
     if (!this.isAllShared(table)) return;
-    const found = this.withState(this.match(tokens, table.path));
+    const found = this.withState(this.tree.match(tokens, table.path));
     if (found.length === 0) return;
     for (const block of table.blocks.splice(table.path.length)) {
       if (this.pool.release(block)) this.pool.giveBack(block);
@@ -153,8 +156,11 @@ export class PagedCache {
       }
       table.path.push(node);
     }
-    if (table.slot === null || !table.stops.includes(length)) return;
-    if (this.isAllShared(table)) this.states?.save(this.endOf(table), table.slot);
+    if (table.slot === null || !table.stops.has(length) || !this.isAllShared(table)) return;
+    const before = table.stops.before(length);
+    const node = before === null ? undefined : table.path[before / blockSize - 1];
+    if (node !== undefined) this.states?.drop(node);
+    this.states?.save(this.endOf(table), table.slot);
   }
 
   /** Ends a sequence. Its blocks stay in the tree, idle where no other sequence holds them. */
@@ -180,21 +186,32 @@ export class PagedCache {
 
   /** Tokens at the beginning of a text that are cached in whole blocks. */
   cachedLength(tokens: readonly number[]): number {
-    return this.match([...tokens, NO_TOKEN]).length * this.options.blockSize;
+    return this.pathOf(tokens).length * this.options.blockSize;
+  }
+
+  /** Those of them from which a sequence can go on. */
+  startLength(tokens: readonly number[]): number {
+    return this.withState(this.pathOf(tokens)).length * this.options.blockSize;
   }
 
   /** The blocks of positions [from, to) of a text, both whole numbers of blocks; null unless all are cached. */
   blocksOf(tokens: readonly number[], from: number, to: number): number[] | null {
     const { blockSize } = this.options;
-    const path = this.match([...tokens.slice(0, to), NO_TOKEN]);
+    const path = this.pathOf(tokens.slice(0, to));
     if (path.length * blockSize < to) return null;
     return path.slice(from / blockSize).map((node) => node.block);
+  }
+
+  /** The slot with the state after `length` tokens of a text, a whole number of blocks; null when it is not kept. */
+  stateOf(tokens: readonly number[], length: number): number | null {
+    const node = this.nodeAt(tokens, length);
+    return node === null ? null : (this.states?.find(node) ?? null);
   }
 
   /**
    * Caches positions [from, to) of a text, both whole numbers of blocks, as if a sequence had computed them: `fill` is
    * given the blocks that are not cached yet, and which of the text they are. False when the pool is full, or what comes
-   * before is not cached. Not for recurrent models. Call between steps.
+   * before is not cached. Call between steps.
    */
   adopt(
     tokens: readonly number[],
@@ -203,7 +220,8 @@ export class PagedCache {
     fill: (blocks: readonly number[], first: number) => void,
   ): boolean {
     const { blockSize } = this.options;
-    const table = this.acquire([...tokens.slice(0, to), NO_TOKEN]);
+    const table = emptyTable();
+    for (const node of this.pathOf(tokens.slice(0, to))) this.follow(table, node);
     const first = table.path.length;
     try {
       if (first * blockSize < from || !this.reserve(table, to)) return false;
@@ -215,6 +233,15 @@ export class PagedCache {
     }
   }
 
+  /**
+   * Keeps the state after `length` tokens of a text, a whole number of blocks, which `fill` puts into a slot. False when
+   * there is no slot for it, or the blocks are not cached. Call between steps.
+   */
+  adoptState(tokens: readonly number[], length: number, fill: (slot: number) => void): boolean {
+    const node = this.nodeAt(tokens, length);
+    return node !== null && this.states?.put(node, fill) === true;
+  }
+
   /** Throws 'internal' unless every block is free, idle, or held exactly as often as `tables` say. */
   checkIntegrity(tables: readonly BlockTable[]): void {
     assertIntegrity(this.pool, this.tree, tables, this.options.blockSize);
@@ -222,30 +249,12 @@ export class PagedCache {
     this.states?.checkIntegrity(held, new Set(this.tree.nodes()));
   }
 
-  /** Nodes of full blocks that begin `tokens` and follow `path`, the last token left out. */
-  private match(tokens: readonly number[], path: readonly PrefixNode[] = []): PrefixNode[] {
-    const { blockSize } = this.options;
-    const found: PrefixNode[] = [];
-    let node = path.at(-1) ?? this.tree.root;
-    for (
-      let start = path.length * blockSize;
-      start + blockSize < tokens.length;
-      start += blockSize
-    ) {
-      const next = this.tree.find(node, tokens.slice(start, start + blockSize));
-      if (next === null) break;
-      found.push(next);
-      node = next;
-    }
-    return found;
-  }
-
   /** What of the cache a text can begin with: full blocks and, for a recurrent model, a partial one with its state. */
   private reusable(tokens: readonly number[]): {
     readonly path: readonly PrefixNode[];
     readonly tail: PrefixNode | null;
   } {
-    const path = this.match(tokens);
+    const path = this.tree.match(tokens);
     const { states } = this;
     if (states === null) return { path, tail: null };
     const { blockSize } = this.options;
@@ -266,14 +275,31 @@ export class PagedCache {
   }
 
   /**
-   * Where others may want to go on: at the last block that the text fills, and where it leaves a known text whose state
-   * nobody has kept.
+   * Where others may want to go on: at the last block that the text fills, where it leaves a known text whose state
+   * nobody has kept, and where the last part ends that is kept beyond the process.
    */
-  private stopsFor(table: BlockTable, tokens: readonly number[]): readonly number[] {
-    const { blockSize } = this.options;
-    const known = this.match(tokens, table.path).length * blockSize + table.path.length * blockSize;
-    const last = Math.floor((tokens.length - 1) / blockSize) * blockSize;
-    return [known, last].filter((length) => length > table.length);
+  private stopsFor(table: BlockTable, tokens: readonly number[], isSaved: boolean): Stops {
+    const { blockSize, states } = this.options;
+    const known = (table.path.length + this.tree.match(tokens, table.path).length) * blockSize;
+    const last = floorTo(tokens.length - 1, blockSize);
+    const every = isSaved ? (states?.savedEvery ?? null) : null;
+    const within = [known, last, ...(every === null ? [] : [floorTo(last, every)])];
+    return new Stops(
+      within.filter((length) => length > table.length),
+      tokens.length,
+      every,
+    );
+  }
+
+  /** Nodes of all full blocks of a text that are cached. */
+  private pathOf(tokens: readonly number[]): PrefixNode[] {
+    return this.tree.match([...tokens, NO_TOKEN]);
+  }
+
+  /** The node that ends after `length` tokens of a text, a whole number of blocks; null when it is not cached. */
+  private nodeAt(tokens: readonly number[], length: number): PrefixNode | null {
+    const path = this.pathOf(tokens.slice(0, length));
+    return path.length * this.options.blockSize === length ? (path.at(-1) ?? null) : null;
   }
 
   private follow(table: BlockTable, node: PrefixNode): void {

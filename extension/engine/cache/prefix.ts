@@ -40,6 +40,24 @@ export class PrefixTree {
     return commonPrefix(node.tokens, tokens) === this.blockSize ? node : null;
   }
 
+  /** Nodes of full blocks that begin `tokens` and follow `path`, the last token left out. */
+  match(tokens: readonly number[], path: readonly PrefixNode[] = []): PrefixNode[] {
+    const { blockSize } = this;
+    const found: PrefixNode[] = [];
+    let node = path.at(-1) ?? this.root;
+    for (
+      let start = path.length * blockSize;
+      start + blockSize < tokens.length;
+      start += blockSize
+    ) {
+      const next = this.find(node, tokens.slice(start, start + blockSize));
+      if (next === null) break;
+      found.push(next);
+      node = next;
+    }
+    return found;
+  }
+
   /** The child that agrees with `tokens` for longest, and for how many; null when none shares the first. */
   closest(
     parent: PrefixNode,

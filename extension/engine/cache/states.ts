@@ -6,6 +6,8 @@ export interface StateOptions {
   readonly numSlots: number;
   /** `Executable.copyState`. */
   readonly copy: (from: number, to: number) => void;
+  /** Of texts that are kept beyond the process, the state is kept at a multiple of so many tokens; default: not. */
+  readonly savedEvery?: number;
 }
 
 /**
@@ -29,6 +31,11 @@ export class StateSlots {
 
   has(node: PrefixNode): boolean {
     return this.snapshots.has(node);
+  }
+
+  /** The slot of a node's snapshot; null when there is none. */
+  find(node: PrefixNode): number | null {
+    return this.snapshots.get(node) ?? null;
   }
 
   /** A slot for a sequence that goes on after `node`, or begins. */
@@ -59,11 +66,22 @@ export class StateSlots {
 
   /** Keeps the state of a running sequence, which stands at the end of `node`, if there is room. */
   save(node: PrefixNode, slot: number): void {
-    if (this.has(node)) return;
+    this.put(node, (room) => this.options.copy(slot, room));
+  }
+
+  /** Keeps a state that `fill` puts into a slot, if there is room. */
+  put(node: PrefixNode, fill: (slot: number) => void): boolean {
+    if (this.has(node)) return true;
     const room = this.free.pop() ?? this.giveUpOldest(null);
-    if (room === null) return;
-    this.options.copy(slot, room);
+    if (room === null) return false;
+    try {
+      fill(room);
+    } catch (error) {
+      this.free.push(room);
+      throw error;
+    }
     this.snapshots.set(node, room);
+    return true;
   }
 
   /** A sequence ends at the end of `node`, which keeps its state; null: nobody can go on from there. */

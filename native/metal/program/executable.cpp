@@ -16,9 +16,8 @@ const program::Program& Validated(const program::Program& program) {
   return program;
 }
 
-void CopyPart(const BufferView& view, size_t bytes, int64_t from, int64_t to) {
-  uint8_t* base = view.buffer->contents();
-  std::memcpy(base + static_cast<size_t>(to) * bytes, base + static_cast<size_t>(from) * bytes, bytes);
+uint8_t* At(const BufferView& view) {
+  return view.buffer->contents() + view.offset;
 }
 
 }  // namespace
@@ -63,7 +62,8 @@ Executable::Executable(std::unique_ptr<Device> device, const program::Program& p
       input_(*device_, options.limits, options.has_decode_attention),
       encoder_(*device_, bound_),
       batch_(options.limits, program.vocab_size, BLOCK_TOKENS),
-      states_(program.state_layers.empty() ? 0 : static_cast<size_t>(options.limits.state_slots)) {
+      state_count_(program.state_layers.empty() ? 0 : options.limits.state_slots),
+      states_(static_cast<size_t>(state_count_)) {
   weights_.Read();
   for (const Command& command : bound_.commands) bytes_per_token_ += command.weight_bytes;
   // What no kernel has is found now, not in the middle of an answer; and pipelines are there before the
@@ -131,23 +131,20 @@ program::HiddenStates Executable::hidden() const {
 
 program::BlockMemory Executable::blocks() const {
   std::vector<program::BlockPart> parts;
-  const auto add = [&parts](const BufferView& view, size_t bytes) {
-    parts.push_back({view.buffer->contents() + view.offset, bytes});
-  };
   for (const KvMemory& layer : bound_.kv_layers) {
-    add(layer.operand.keys, layer.key_bytes);
-    add(layer.operand.values, layer.value_bytes);
+    parts.push_back({At(layer.operand.keys), layer.key_bytes});
+    parts.push_back({At(layer.operand.values), layer.value_bytes});
   }
   return {std::move(parts), kv_blocks_};
 }
 
-void Executable::CopyState(int64_t from, int64_t to) {
-  states_.Copy(from, to);
-  if (from == to) return;
+program::BlockMemory Executable::states() const {
+  std::vector<program::BlockPart> parts;
   for (const StateMemory& layer : bound_.state_layers) {
-    CopyPart(layer.operand.inputs, layer.input_bytes, from, to);
-    CopyPart(layer.operand.matrices, layer.matrix_bytes, from, to);
+    parts.push_back({At(layer.operand.inputs), layer.input_bytes});
+    parts.push_back({At(layer.operand.matrices), layer.matrix_bytes});
   }
+  return {std::move(parts), state_count_};
 }
 
 }  // namespace anllm::metal

@@ -29,7 +29,8 @@ class Executable : public program::Executable {
 
   void Assign(const program::BatchView& batch, const program::DrawsView& draws) override;
   program::BlockMemory blocks() const override;
-  void CopyState(int64_t from, int64_t to) override;
+  program::BlockMemory states() const override;
+  program::StateSlots& state_slots() override { return states_; }
   /** Activations are never integers. */
   void SetPlanes(int, int) override {}
   /** A GPU that stops is made usable again, and does the step once more where that gives the same. */
@@ -52,6 +53,7 @@ class Executable : public program::Executable {
   StepEncoder encoder_;
   program::Batch batch_;
   program::Draws draws_;
+  int64_t state_count_;
   program::StateSlots states_;
   int64_t bytes_per_token_ = 0;
 };

@@ -3,7 +3,8 @@ import { SEGMENT_TOKENS } from './segment_keys';
 
 /**
  * The file of one segment: magic, SHA-256 of all that follows, the segment's key, its tokens as int32, and the keys and
- * values of its blocks in the layout of the backend. Numbers are in the order of this machine's bytes, as the blocks are.
+ * values of its blocks, or the recurrent state at its end, in the layout of the backend. Numbers are in the order of this
+ * machine's bytes, as the blocks are.
  */
 const MAGIC = new TextEncoder().encode('anllmkv1');
 const DIGEST_BYTES = 32;

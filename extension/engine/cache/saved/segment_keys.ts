@@ -3,6 +3,11 @@ import { createHash } from 'node:crypto';
 /** Tokens whose keys and values are in one file; a multiple of every backend's block. 16 MB for a model of 8 billion. */
 export const SEGMENT_TOKENS = 128;
 
+/** The name of the recurrent state at the end of the segment with a key. */
+export function stateKey(key: string): string {
+  return createHash('sha256').update(key).update('state').digest('hex');
+}
+
 /**
  * A name for each whole segment of a text. It depends on the model and on all tokens up to the segment's end, as the
  * keys and values do; texts that begin alike share the names of their beginning.

@@ -8,7 +8,7 @@ import type { Program } from '../../core/program';
 import type { WeightStore } from '../../loading/weights';
 import { SavedCache } from './saved_cache';
 
-/** Changes when backends compute other keys and values, or lay them out otherwise, for what is described equally. */
+/** Changes when backends compute other keys, values or states, or lay them out otherwise, for what is described equally. */
 const VERSION = 1;
 
 /** What keys and values depend on beside the text. */
@@ -24,19 +24,21 @@ export interface Computation {
   readonly switches: unknown;
 }
 
-/** Null where nothing can be kept: without room, for recurrent models, and on a backend that gives no blocks out. */
+/** Null where nothing can be kept: without room, and on a backend that does not give out what it has computed. */
 export function openSavedCache(
   computation: Computation,
   cache: PagedCache,
   megabytes: number,
 ): SavedCache | null {
-  const store = computation.executable.blockStore;
-  if (megabytes === 0 || cache.isRecurrent || store === undefined) return null;
+  const { blockStore, stateStore } = computation.executable;
+  if (megabytes === 0 || blockStore === undefined) return null;
+  if (cache.isRecurrent && stateStore === undefined) return null;
   const folder = new SegmentFolder({ folder: cacheFolder(), maxBytes: megabytes * 2 ** 20 });
   const { executable } = computation;
   const facts = factsOf(computation);
   return new SavedCache({
-    store,
+    store: blockStore,
+    ...(stateStore && { stateStore }),
     cache,
     folder,
     // When it is first needed: how far activations are rounded may be found out after the load.

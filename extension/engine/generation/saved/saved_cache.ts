@@ -1,9 +1,9 @@
-import type { BlockStore } from '../../backend/backend';
-import type { PagedCache } from '../../cache/paged';
+import type { StateStore } from '../../backend/backend';
 import type { Segment } from '../../cache/saved/segment_file';
 import type { SegmentFolder } from '../../cache/saved/segment_folder';
-import { SEGMENT_TOKENS, segmentKeys } from '../../cache/saved/segment_keys';
+import { SEGMENT_TOKENS } from '../../cache/saved/segment_keys';
 import type { IdleWork } from '../idle_work';
+import { piecesOf, segmentsOf, stateAfter, type PieceParts } from './pieces';
 import { RecentTexts } from './recent_texts';
 
 /** Shorter texts are computed again in little time. */
@@ -13,13 +13,8 @@ const IDLE_MS = 5000;
 /** For what is still to be written at the end; the host lets its child a second. */
 const CLOSE_MS = 500;
 
-export interface SavedCacheParts {
-  readonly store: BlockStore;
-  /** Of a model without recurrent state, which no prefix gives back. */
-  readonly cache: PagedCache;
+export interface SavedCacheParts extends PieceParts {
   readonly folder: SegmentFolder;
-  /** Differs where the same text has other keys and values, or they lie otherwise. */
-  readonly fingerprint: string;
   /** Default: IDLE_MS. */
   readonly idleMs?: number;
 }
@@ -27,9 +22,18 @@ export interface SavedCacheParts {
 /** Runs a task at the next moment without a step. */
 export type BetweenSteps = <T>(task: () => T) => Promise<T>;
 
+/** A text that is to be brought back. */
+interface Wanted {
+  readonly tokens: readonly number[];
+  readonly segments: readonly Segment[];
+  readonly between: BetweenSteps;
+  readonly signal: AbortSignal | undefined;
+}
+
 /**
  * The prefix tree beyond the life of a process: when nothing runs, what long texts have computed is written to disk in
- * segments, and a prompt that begins with one takes it from there. Each segment is written once, whoever shares it.
+ * segments, and a prompt that begins with one takes it from there. Each segment is written once, whoever shares it. Where
+ * there is a recurrent state, the text goes as far as a segment at whose end the state is known, and both are written.
  */
 export class SavedCache implements IdleWork {
   private readonly recent = new RecentTexts();
@@ -49,18 +53,14 @@ export class SavedCache implements IdleWork {
     signal?: AbortSignal,
   ): Promise<void> {
     if (tokens.length < MIN_SAVED_TOKENS) return;
-    const { cache, folder } = this.parts;
-    const segments = this.segmentsOf(tokens);
-    const known = Math.floor(cache.cachedLength(tokens) / SEGMENT_TOKENS);
-    let index = known;
-    for (const segment of segments.slice(known)) {
-      const bytes = await folder.read(segment, this.segmentBytes);
-      if (bytes === null || signal?.aborted === true) break;
-      const isThere = await between(() => this.adopt(tokens, index, bytes));
-      if (!isThere) break;
-      index++;
-    }
-    if (index > known) void folder.touch(segments.map(({ key }) => key));
+    const wanted = {
+      tokens,
+      segments: segmentsOf(this.parts.fingerprint, tokens),
+      between,
+      signal,
+    };
+    if (this.parts.stateStore === undefined) await this.restoreBlocks(wanted);
+    else await this.restoreState(wanted, this.parts.stateStore);
   }
 
   /** A text of which keys and values may be in the cache; written later. */
@@ -114,19 +114,62 @@ export class SavedCache implements IdleWork {
 
   /** False when a step may have begun, or the text was to be forgotten, before all was written. */
   private async saveText(tokens: readonly number[]): Promise<boolean> {
-    const { store, cache, folder } = this.parts;
+    const { folder } = this.parts;
     const { numForgotten } = this;
-    const segments = this.segmentsOf(tokens);
-    for (const [i, segment] of segments.entries()) {
+    const { blocks, states } = piecesOf(this.parts, tokens);
+    // States are large: whether there is room for them is seen first.
+    for (const { segment, read } of [...states, ...blocks]) {
       if (await folder.has(segment.key)) continue;
       if (this.isBusy || numForgotten !== this.numForgotten) return false;
-      const blocks = cache.blocksOf(tokens, i * SEGMENT_TOKENS, (i + 1) * SEGMENT_TOKENS);
+      const bytes = read();
       // Given up for others meanwhile, or never run.
-      if (blocks === null) break;
-      if (!(await folder.write(segment, store.read(Int32Array.from(blocks))))) break;
+      if (bytes === null || !(await folder.write(segment, bytes))) break;
     }
-    await folder.touch(segments.map(({ key }) => key));
+    await folder.touch([...blocks, ...states].map(({ segment }) => segment.key));
     return true;
+  }
+
+  /** Brings segments back as far as they are known; returns how many are in the cache then. */
+  private async restoreBlocks(wanted: Wanted, segments = wanted.segments): Promise<number> {
+    const { cache, folder } = this.parts;
+    const { tokens, between, signal } = wanted;
+    const known = Math.floor(cache.cachedLength(tokens) / SEGMENT_TOKENS);
+    let index = known;
+    for (const segment of segments.slice(known)) {
+      const bytes = await folder.read(segment, this.segmentBytes);
+      if (bytes === null || signal?.aborted === true) break;
+      const isThere = await between(() => this.adopt(tokens, index, bytes));
+      if (!isThere) break;
+      index++;
+    }
+    if (index > known) void folder.touch(segments.map(({ key }) => key));
+    return index;
+  }
+
+  /** Brings the longest beginning back at whose end the state is known, if it is longer than what the cache has. */
+  private async restoreState(wanted: Wanted, stateStore: StateStore): Promise<void> {
+    const { cache, folder } = this.parts;
+    const { tokens, between, signal } = wanted;
+    const known = cache.startLength(tokens);
+    // The last token is run, since its logits are wanted.
+    let end = Math.floor((tokens.length - 1) / SEGMENT_TOKENS);
+    for (; end * SEGMENT_TOKENS > known && signal?.aborted !== true; end--) {
+      const segments = wanted.segments.slice(0, end);
+      const [last] = segments.slice(-1);
+      const state = last && stateAfter(last);
+      if (state === undefined || !(await folder.has(state.key))) continue;
+      const numCached = await this.restoreBlocks(wanted, segments);
+      end = Math.min(end, numCached + 1);
+      if (numCached < segments.length) continue;
+      const bytes = await folder.read(state, stateStore.stateBytes);
+      if (bytes === null) continue;
+      const length = end * SEGMENT_TOKENS;
+      await between(() =>
+        cache.adoptState(tokens, length, (slot) => stateStore.write(slot, length, bytes)),
+      );
+      void folder.touch([...segments, state].map(({ key }) => key));
+      return;
+    }
   }
 
   /** Puts segment `index` of a text into the cache; false when there is no room. */
@@ -143,12 +186,5 @@ export class SavedCache implements IdleWork {
   private get segmentBytes(): number {
     const { store, cache } = this.parts;
     return cache.blocksFor(SEGMENT_TOKENS) * store.blockBytes;
-  }
-
-  private segmentsOf(tokens: readonly number[]): Segment[] {
-    return segmentKeys(this.parts.fingerprint, tokens).map((key, i) => ({
-      key,
-      tokens: tokens.slice(i * SEGMENT_TOKENS, (i + 1) * SEGMENT_TOKENS),
-    }));
   }
 }

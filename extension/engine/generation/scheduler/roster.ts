@@ -26,7 +26,7 @@ export class Roster {
     for (const sequence of this.waiting.toArray()) {
       if (!this.hasRow(sequence) || !this.makeRoom(sequence)) return;
       this.waiting.delete(sequence);
-      const table = this.cache.acquire(sequence.tokens, sequence.canShare);
+      const table = this.cache.acquire(sequence.tokens, sequence);
       sequence.start(table, now);
       sequence.countCached(table.length);
       this.running.add(sequence);

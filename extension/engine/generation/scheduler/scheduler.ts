@@ -5,6 +5,7 @@ import { EngineError } from '../../errors';
 import type { Tokenizer } from '../../loading/tokenizer';
 import { AnswerFactory } from '../answer';
 import type { IdleWork } from '../idle_work';
+import { isSaved } from '../saved/is_saved';
 import type { SavedCache } from '../saved/saved_cache';
 import type { DraftModel } from '../speculate/draft_model';
 import type { GenerateRequest, GenerateResult } from '../types';
@@ -350,7 +351,7 @@ export class Scheduler {
 
   private finish(sequence: Sequence): void {
     if (sequence.isSettled) return;
-    if (isSaved(sequence.request)) this.parts.saved?.offer(sequence.tokens);
+    if (sequence.isSaved) this.parts.saved?.offer(sequence.tokens);
     this.remove(sequence);
     sequence.finish(this.now());
   }
@@ -365,11 +366,6 @@ export class Scheduler {
     this.roster.remove(sequence);
     this.draftModel?.release(sequence);
   }
-}
-
-/** Conversations go on after a restart; what is typed meanwhile makes other prompts of completions. */
-function isSaved({ priority, hidden }: GenerateRequest): boolean {
-  return (priority === 'chat' || priority === 'port') && hidden === undefined;
 }
 
 function cancelled(): EngineError {

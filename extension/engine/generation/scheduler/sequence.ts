@@ -3,6 +3,7 @@ import type { BlockTable } from '../../cache/block_table';
 import type { Answer } from '../answer';
 import { Acceptance } from '../speculate/acceptance';
 import type { Guessed } from '../speculate/draft_model';
+import { isSaved } from '../saved/is_saved';
 import { PromptLookup } from '../speculate/prompt_lookup';
 import type { GenerateRequest, GenerateResult, Priority } from '../types';
 import type { Plannable } from './plan';
@@ -52,8 +53,8 @@ export class Sequence implements Plannable, Guessed {
 
   /** A step ends where the state is to be kept. */
   get reach(): number {
-    const { length = 0, stops = [] } = this.table ?? {};
-    return (stops.find((stop) => stop > length) ?? Infinity) - length;
+    const { table } = this;
+    return table === null ? Infinity : table.stops.next(table.length) - table.length;
   }
 
   /** Whether a token is drawn when all pending ones have been run. */
@@ -64,6 +65,10 @@ export class Sequence implements Plannable, Guessed {
   /** Whether it may begin with what other requests have computed. */
   get canShare(): boolean {
     return this.request.hidden?.needsAll !== true;
+  }
+
+  get isSaved(): boolean {
+    return isSaved(this.request);
   }
 
   get hasStarted(): boolean {

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { DenseCache } from '../dense_cache';
 import { PagedCache } from '../../../../extension/engine/cache/paged';
+import type { StateOptions } from '../../../../extension/engine/cache/states';
 import { EngineError } from '../../../../extension/engine/errors';
 import { ColdGenerator } from '../cold_generator';
 import { Scheduler } from '../../../../extension/engine/generation/scheduler/scheduler';
@@ -112,7 +113,7 @@ class Session {
       blockSize,
       contextLength,
       copyBlocks: this.model.copyBlocks,
-      ...(isRecurrent && { states: { numSlots: states, copy: this.model.copyState } }),
+      ...(isRecurrent && { states: this.stateOptions(states) }),
       ...(collides ? { hash: (parent, tokens) => (parent + (tokens[0] ?? 0)) % 5 } : {}),
     });
     this.scheduler = new Scheduler({
@@ -126,6 +127,11 @@ class Session {
       now: this.model.now,
     });
     this.documents = [randomTokens(random, random.int(1, this.cache.contextLength - 1))];
+  }
+
+  private stateOptions(numSlots: number): StateOptions {
+    const savedEvery = this.blockSize * this.random.int(1, 4);
+    return { numSlots, copy: this.model.copyState, savedEvery };
   }
 
   async run(): Promise<void> {

@@ -4,6 +4,7 @@ import type {
   Draw,
   Drawn,
   Executable,
+  StateStore,
   StepBatch,
 } from '../../../../extension/engine/backend/backend';
 import { EngineError } from '../../../../extension/engine/errors';
@@ -159,6 +160,26 @@ export class ToyModel implements Executable {
         assert.equal(cells.length, blocks.length * blockSize);
         for (const [i, block] of blocks.entries())
           cellsOf(block).set(cells.subarray(i * blockSize, (i + 1) * blockSize));
+      },
+    };
+  }
+
+  get stateStore(): StateStore {
+    const expectIdle = () => {
+      if (this.isRunning) throw new Error('a state is read or written during a step');
+    };
+    return {
+      stateBytes: 4,
+      read: (slot) => {
+        expectIdle();
+        const { hash } = this.slots[slot] ?? assert.fail(`slot ${slot} is read and void`);
+        return new Uint8Array(Uint32Array.of(hash).buffer);
+      },
+      write: (slot, seen, bytes) => {
+        expectIdle();
+        const [hash = 0] = new Uint32Array(Uint8Array.from(bytes).buffer);
+        assert.ok(slot < this.slots.length, `slot ${slot}`);
+        this.slots[slot] = { hash, seen };
       },
     };
   }
