@@ -89,6 +89,19 @@ export class TokenTable {
     return slot === FREE ? FREE : slot & ID_MASK;
   }
 
+  /** The id of two tokens' texts one after the other, or -1. */
+  findJoined(left: number, right: number): number {
+    let length = 0;
+    for (const id of [left, right]) {
+      const start = this.spans[2 * id] ?? FREE;
+      if (start === FREE) return FREE;
+      const end = this.spans[2 * id + 1] as number;
+      if (length + end - start > MAX_BYTES) return FREE;
+      for (let i = start; i < end; i++) this.scratch[length++] = this.bytes[i] as number;
+    }
+    return this.find(this.scratch, 0, length);
+  }
+
   private add(id: number, start: number, end: number): void {
     const hash = hashOf(this.bytes, start, end);
     const slot = this.probe(this.bytes, start, end, hash);

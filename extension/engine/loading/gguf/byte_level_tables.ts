@@ -1,22 +1,17 @@
 import type { Vocabulary } from '../alphabet';
 import type { Merges } from '../bpe';
-import { keepBpe, type KeptTables, recallBpe } from '../kept_tables';
+import { keepBpe, recallBpe, type TablePlace } from '../kept_tables';
 import { MergeTable } from '../merge_table';
-import { TokenTable } from '../token_table';
+import type { TokenTable } from '../token_table';
 import { readMerges } from '../tokenizer_json';
 import type { TextList } from './text_list';
-
-/** Where the tables of a file are kept. */
-export interface TablePlace {
-  readonly kept: KeptTables;
-  /** Differs between files. */
-  readonly name: string;
-}
+import { tableOf } from './token_texts';
+import type { GgufVocabulary } from './vocabulary';
 
 export interface ByteLevelTables {
   /** Ids by text, of all tokens. */
   readonly ids: Vocabulary;
-  /** Two tokens have one text: `ids` has the last of them. */
+  /** Two tokens have one text: `ids` has the last of them, or of those that text becomes. */
   readonly isAmbiguous: boolean;
   readonly merges: Merges;
 }
@@ -29,11 +24,12 @@ const NOTHING = new Uint8Array();
 /** The vocabulary and the merges of a byte-level tokenizer. `at`: where merges stand, for messages. Throws bad_model. */
 export function byteLevelTables(
   file: string,
-  texts: TextList,
+  vocabulary: Pick<GgufVocabulary, 'texts' | 'isPiece'>,
   at: string,
   merges: TextList | null,
   place: TablePlace | null,
 ): ByteLevelTables {
+  const { texts } = vocabulary;
   const isKept = place !== null && merges !== null && merges.length >= MIN_KEPT_MERGES;
   const known = isKept ? recallBpe(place.kept, place.name) : null;
   if (known !== null) return { ids: known.tokens, isAmbiguous: false, merges: known.merges };
@@ -41,7 +37,7 @@ export function byteLevelTables(
   const table = tokens === null || merges === null ? null : mergesOf(tokens, merges);
   if (tokens === null || table === null) {
     // Something is unusual, or wrong: this way is slower and says what.
-    const ids = new Map(texts.toArray().map((text, id) => [text, id]));
+    const ids = idsOf(vocabulary);
     const list = readMerges(file, at, merges?.toArray(), ids);
     return { ids, isAmbiguous: ids.size < texts.length, merges: list };
   }
@@ -49,14 +45,13 @@ export function byteLevelTables(
   return { ids: tokens, isAmbiguous: false, merges: table };
 }
 
-/** Null when two tokens have one text. */
-function tableOf({ bytes, ends, length }: TextList): TokenTable | null {
-  try {
-    return TokenTable.build(bytes, length, ends, Int32Array.from(ends.keys()));
-  } catch (error) {
-    if (error instanceof RangeError) return null;
-    throw error;
+function idsOf({ texts, isPiece }: Pick<GgufVocabulary, 'texts' | 'isPiece'>): Map<string, number> {
+  const ids = new Map<string, number>();
+  for (const [id, text] of texts.toArray().entries()) {
+    const other = ids.get(text);
+    if (other === undefined || isPiece(id) || !isPiece(other)) ids.set(text, id);
   }
+  return ids;
 }
 
 /** Merges as `a b`; null when one of them is of other tokens. */

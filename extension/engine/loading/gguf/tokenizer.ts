@@ -3,11 +3,12 @@ import { byteLevelAlphabet, characterAlphabet, type Vocabulary } from '../alphab
 import { badModel, quote, unsupportedModel } from '../bad_model';
 import { bpeEncoder } from '../bpe';
 import type { JsonObject } from '../json_file';
+import type { TablePlace } from '../kept_tables';
 import { textSplitter } from '../text_splitter';
 import { type Tokenizer, type TokenizerParts, WordTokenizer } from '../tokenizer';
-import { byteLevelTables, type TablePlace } from './byte_level_tables';
+import { byteLevelTables } from './byte_level_tables';
 import { PRE_TOKENIZERS } from './pre_tokenizers';
-import { ScoredMerges, sentencePieceSplitter } from './sentence_piece';
+import { sentencePieceSplitter, sentencePieceTables } from './sentence_piece';
 import { type GgufVocabulary, readVocabulary } from './vocabulary';
 import { type GgufMetadata, MERGES_KEY } from './metadata';
 import { TextList } from './text_list';
@@ -34,7 +35,7 @@ export function ggufTokenizer(
       return new WordTokenizer({
         tokens,
         addedTokens,
-        ...sentencePiece(file, metadata, vocabulary, controlIds),
+        ...sentencePiece(file, metadata, vocabulary, controlIds, place),
         suffixIds: vocabulary.suffixIds,
         eosId: vocabulary.eosId,
       });
@@ -76,7 +77,7 @@ function byteLevel(
   const { texts, isPiece } = vocabulary;
   const list = metadata.get(MERGES_KEY);
   const mergeTexts = list instanceof TextList ? list : null;
-  const tables = byteLevelTables(file, texts, MERGES_KEY, mergeTexts, place);
+  const tables = byteLevelTables(file, vocabulary, MERGES_KEY, mergeTexts, place);
   const { ids, isAmbiguous, merges } = tables;
   const pieces: Vocabulary = isAmbiguous
     ? textsOf(texts, isPiece)
@@ -101,24 +102,30 @@ function sentencePiece(
   metadata: GgufMetadata,
   vocabulary: GgufVocabulary,
   controlIds: ReadonlySet<number>,
+  place: TablePlace | null,
 ): WordParts {
-  const { texts, tokens, unknownId } = vocabulary;
-  const pieces = textsOf(texts, vocabulary.isPiece);
-  const bytePieces = textsOf(texts, vocabulary.isByte);
+  const { isPiece, isByte, texts, unknownId } = vocabulary;
   const scores = metadata.get('tokenizer.ggml.scores');
-  if (!Array.isArray(scores) || scores.length !== tokens.length || !scores.every(Number.isFinite)) {
-    throw badModel(file, `tokenizer.ggml.scores: expected ${tokens.length} numbers`);
+  if (!Array.isArray(scores) || scores.length !== texts.length || !scores.every(Number.isFinite)) {
+    throw badModel(file, `tokenizer.ggml.scores: expected ${texts.length} numbers`);
   }
+  const { ids, crosses, merges } = sentencePieceTables(
+    vocabulary,
+    scores as readonly number[],
+    place,
+  );
   const unknown = { byteFallback: true, unknownId, fuse: true };
-  const alphabet = characterAlphabet(new Map([...pieces, ...bytePieces]), unknown);
-  const allTexts = texts
-    .toArray()
-    .map((text, id) => (tokens.at(id) === undefined ? undefined : text));
-  const merges = new ScoredMerges(pieces, allTexts, scores as readonly number[]);
+  const symbols: Vocabulary = {
+    get(text) {
+      const id = ids.get(text);
+      return id !== undefined && (isPiece(id) || isByte(id)) ? id : undefined;
+    },
+  };
+  const alphabet = characterAlphabet(symbols, unknown);
   const addPrefix = metadata.get('tokenizer.ggml.add_space_prefix') !== false;
   return {
     alphabet,
-    splitter: { words: sentencePieceSplitter(pieces.keys(), addPrefix) },
+    splitter: { words: sentencePieceSplitter(crosses, addPrefix) },
     encodeWord: bpeEncoder(merges, alphabet, null, controlIds),
     prefixIds: vocabulary.prefixIds(true),
   };

@@ -9,7 +9,7 @@ import type { KeptTables } from '../../../../extension/engine/loading/kept_table
 import { loadTokenizer, type Tokenizer } from '../../../../extension/engine/loading/tokenizer';
 import { assertFails, FIXTURES, SPROUT, temporaryFolder } from '../model_fixture';
 import { convert } from './convert';
-import { i32, text, type Value } from './gguf_fixture';
+import { f32, i32, text, type Value } from './gguf_fixture';
 
 interface BpeJson {
   readonly model: {
@@ -23,7 +23,7 @@ const JSON_FILE = JSON.parse(readFileSync(join(SPROUT, 'tokenizer.json'), 'utf8'
 const MERGES = JSON_FILE.model.merges.map((merge) =>
   typeof merge === 'string' ? merge : merge.join(' '),
 );
-const [NORMAL, CONTROL, UNUSED] = [1, 3, 5];
+const [NORMAL, CONTROL, UNUSED, BYTE] = [1, 3, 5, 6];
 
 /** The tokens of sprout as a GGUF file has them. */
 function sproutTokens(): { tokens: string[]; types: number[] } {
@@ -95,6 +95,83 @@ test('tables are kept and recalled, and give the same', () => {
   };
   assertSame(model.tokenizer(counted), plain);
   assert.equal(numRecalled, 1);
+  model.close();
+});
+
+/** A SentencePiece vocabulary: all bytes, pieces that lead to longer ones, and so many that nothing leads to. */
+function sentencePieces(fillers: number, ...more: readonly [string, number][]) {
+  const hex = (byte: number) => byte.toString(16).toUpperCase().padStart(2, '0');
+  const pieces = [
+    '▁',
+    ...'abcdefghijklmnopqrstuvwxyz',
+    're',
+    'ur',
+    'ret',
+    'urn',
+    '▁ret',
+    '▁return',
+  ];
+  const tokens: [string, number][] = [
+    ['<unk>', 2],
+    ['<s>', CONTROL],
+    ['</s>', CONTROL],
+    ...Array.from({ length: 256 }, (_, byte): [string, number] => [`<0x${hex(byte)}>`, BYTE]),
+    ...pieces.map((piece): [string, number] => [piece, NORMAL]),
+    ...Array.from({ length: fillers }, (_, i): [string, number] => [`▁no${i}`, NORMAL]),
+    ...more,
+  ];
+  return modelWith({
+    'tokenizer.ggml.model': text('llama'),
+    [TOKENS_KEY]: text(tokens.map(([token]) => token)),
+    'tokenizer.ggml.token_type': i32(tokens.map(([, type]) => type)),
+    'tokenizer.ggml.scores': f32(tokens.map((_, id) => -Math.floor(id / 2))),
+  });
+}
+
+test('tables of SentencePiece are kept and recalled, and give the same', () => {
+  const model = sentencePieces(30_000);
+  const files = new TableFiles(temporaryFolder());
+  let [numKept, numRecalled] = [0, 0];
+  const counted: KeptTables = {
+    recall(name) {
+      const bytes = files.recall(name);
+      if (bytes !== null) numRecalled++;
+      return bytes;
+    },
+    keep(name, pieces) {
+      numKept++;
+      files.keep(name, pieces);
+    },
+  };
+  const plain = model.tokenizer();
+  assertSame(model.tokenizer(counted), plain);
+  assertSame(model.tokenizer(counted), plain);
+  assert.deepEqual([numKept, numRecalled], [1, 1]);
+  assert.equal(plain.decode(plain.encode('a return größe')), ' a return größe');
+  assert.equal(plain.encode('return return').length, 2);
+  model.close();
+  const small = sentencePieces(10);
+  small.tokenizer(counted);
+  assert.equal(numKept, 1, 'a small vocabulary is not worth it');
+  small.close();
+});
+
+test('a second token of one text changes no SentencePiece', () => {
+  const [model, other] = [sentencePieces(10), sentencePieces(10, ['▁return', CONTROL])];
+  assert.deepEqual(other.tokenizer().encode('a return'), model.tokenizer().encode('a return'));
+  model.close();
+  other.close();
+});
+
+test('a control token with the text of a piece is nothing that text becomes', () => {
+  const { tokens, types } = sproutTokens();
+  const model = modelWith({
+    [TOKENS_KEY]: text([...tokens, 'Ġreturn']),
+    'tokenizer.ggml.token_type': i32([...types, CONTROL]),
+  });
+  const expected = loadTokenizer(SPROUT).encode('a return');
+  assert.ok(expected.includes(tokens.indexOf('Ġreturn')));
+  assert.deepEqual(model.tokenizer().encode('a return'), expected);
   model.close();
 });
 
