@@ -27,7 +27,8 @@ export function Meter({ state, typed, open, toggle }: MeterProps) {
       onClick={toggle}
     >
       <span aria-hidden="true">
-        {used} / {length}
+        {used}
+        <span class="of"> / {length}</span>
       </span>
       <span class="sr-only">{l10n.t('{used} / {length} tokens of context', { used, length })}</span>
     </button>

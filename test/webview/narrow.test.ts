@@ -1,0 +1,49 @@
+/** The page of the chat in the narrowest side bar that VS Code has. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { buildBundles } from '../../scripts/build/bundles.mjs';
+import { send, serveChatPages, type ChatPages } from '../../scripts/lib/chat_page';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'anllm-page-'));
+let pages: ChatPages;
+before(async () => {
+  await buildBundles({ folder });
+  pages = await serveChatPages(folder);
+});
+after(async () => {
+  await pages.close();
+  rmSync(folder, { recursive: true });
+});
+
+test('a model can be told by its name where the meter has the length of the context beside it elsewhere', async () => {
+  const page = await pages.newPage();
+  await page.evaluate(() =>
+    document.documentElement.style.setProperty('--vscode-font-size', '13px'),
+  );
+  const length = page.locator('.meter .of');
+  const model = {
+    state: 'ready',
+    title: 'Qwen3 4B',
+    detail: '',
+    contextLength: 32_768,
+  } as const;
+  await send(page, { kind: 'model', model });
+  await page.setViewportSize({ width: 400, height: 500 });
+  await length.waitFor({ state: 'visible' });
+  await page.setViewportSize({ width: 210, height: 500 });
+  await length.waitFor({ state: 'hidden' });
+  const missing = await page.locator('.model span:not(.codicon)').evaluate((name) => {
+    const text = document.createRange();
+    text.selectNodeContents(name);
+    return text.getBoundingClientRect().width - name.getBoundingClientRect().width;
+  });
+  assert.ok(missing < 0.1, `${missing} pixels of the name are cut off`);
+  const overflow = await page.evaluate(
+    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  );
+  assert.equal(overflow, 0);
+  if (process.env.PICTURE) await page.screenshot({ path: process.env.PICTURE });
+});
