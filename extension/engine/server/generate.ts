@@ -46,10 +46,10 @@ export async function generateAll(
         signal,
         onText: listen,
       });
-      if (result.finishReason === 'cancelled' && !failed.signal.aborted) {
+      if (result.finishReason !== 'cancelled') onEnd?.(index, result);
+      else if (!failed.signal.aborted) {
         throw unavailable('shutting_down', 'the server is shutting down');
       }
-      onEnd?.(index, result);
       return result;
     } catch (error) {
       failed.abort();

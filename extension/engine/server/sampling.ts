@@ -18,8 +18,14 @@ export interface SamplingRequest {
 
 /** OpenAI's default where neither the request nor the model's authors say anything. */
 const DEFAULT_TEMPERATURE = 1;
-/** Odd, so that choices of one request never share a seed; below 2^32, so that sums stay exact. */
+/** Odd, so that choices of one request never share a seed. */
 const SEED_STEP = 0x9e3779b1;
+
+/** The seed of the i-th choice: a whole number that a double holds, as all seeds are. */
+function seedOf(seed: number, i: number): number {
+  const next = seed + i * SEED_STEP;
+  return Number.isSafeInteger(next) ? next : seed - i * SEED_STEP;
+}
 
 /** The parameters of `count` choices: the same but for the seed, which is the request's own for the first. */
 export function samplingOf(
@@ -49,5 +55,5 @@ export function samplingOf(
     frequencyPenalty: fields.frequency_penalty ?? 0,
     ...(fields.logit_bias === undefined ? {} : { logitBias: fields.logit_bias }),
   };
-  return Array.from({ length: count }, (_, i) => ({ ...shared, seed: seed + i * SEED_STEP }));
+  return Array.from({ length: count }, (_, i) => ({ ...shared, seed: seedOf(seed, i) }));
 }

@@ -494,6 +494,40 @@ describe('chat completions', () => {
     assert.equal(tokenizer.decode(engine.requests[0]?.ids ?? []), '<user>hi<assistant>Sure, ');
   });
 
+  test('one that is far too long is refused like any other prompt', async () => {
+    const content = 'x9_'.repeat(200_000);
+    const answer = await lab.fetch(PATH, {
+      ...good,
+      messages: [user('hi'), { role: 'assistant', content }],
+    });
+    assert.equal(answer.status, 400);
+    assert.match(await answer.text(), /context_length_exceeded/);
+  });
+
+  test('a call that must be is refused when its beginning does not fit', async () => {
+    const body = (words: number) => ({
+      ...good,
+      messages: [user('x '.repeat(words))],
+      tools: [weather],
+      tool_choice: 'required',
+      max_completion_tokens: 1,
+    });
+    let refused = 0;
+    for (let words = 380; words < 520; words++) {
+      const answer = await lab.fetch(PATH, body(words));
+      const text = await answer.text();
+      if (answer.status === 400) {
+        assert.match(text, /context_length_exceeded/);
+        refused++;
+      } else {
+        const { usage } = JSON.parse(text) as { usage: { completion_tokens: number } };
+        assert.ok(usage.completion_tokens > 0, text);
+        assert.equal(refused, 0);
+      }
+    }
+    assert.ok(refused > 0 && refused < 140, `${refused}`);
+  });
+
   test('control tokens in what users say are text', async () => {
     engine.requests.length = 0;
     const control = tokenizer.controlTexts[0] ?? '';

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import type { EngineRequest } from '../../../extension/engine/engine';
 import { EngineError } from '../../../extension/engine/errors';
+import type { GenerateResult } from '../../../extension/engine/generation/types';
 import { nested, testBadRequests, type BadRequest } from './bad_requests';
 import { eventsOf, startLab, type Lab } from './lab';
 import { ScriptedEngine, served, tokenizer } from './scripted';
@@ -394,6 +396,17 @@ describe('completions', () => {
     assert.equal(new Set(seeds).size, 3);
   });
 
+  test('all seeds are whole numbers that a draw takes, and differ, whatever the first is', async () => {
+    for (const seed of [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 0]) {
+      engine.requests.length = 0;
+      await ask({ n: 8, seed });
+      const seeds = engine.requests.map(({ sampling }) => sampling.seed);
+      assert.equal(seeds[0], seed);
+      assert.equal(new Set(seeds).size, 8);
+      assert.ok(seeds.every(Number.isSafeInteger), seeds.join());
+    }
+  });
+
   test('run with the priority of the port', async () => {
     engine.requests.length = 0;
     await ask({});
@@ -421,13 +434,34 @@ describe('completions', () => {
     const whole = await lab.fetch(PATH, good);
     assert.equal(whole.status, 500);
     assert.equal(whole.headers.get('x-should-retry'), 'false');
-    const text = await (await lab.fetch(PATH, { ...good, stream: true })).text();
+    for (const n of [1, 3]) {
+      const text = await (await lab.fetch(PATH, { ...good, n, stream: true })).text();
+      const events = eventsOf(text) as { error?: { code: string }; choices?: Choice[] }[];
+      assert.equal(events.at(-1)?.error?.code, 'engine_error');
+      assert.ok(events.every(({ choices }) => (choices?.[0]?.finish_reason ?? null) === null));
+    }
     engine.failure = null;
-    const events = eventsOf(text) as { error?: { code: string }; choices?: Choice[] }[];
-    assert.equal(events.at(-1)?.error?.code, 'engine_error');
-    assert.ok(events.every(({ choices }) => choices?.[0]?.finish_reason !== 'stop'));
     assert.equal((await ask({})).choices[0]?.text, TEXT);
   });
+});
+
+test('when one answer fails, the stream tells of no end of the others', async () => {
+  class SecondFails extends ScriptedEngine {
+    override generate(request: EngineRequest): Promise<GenerateResult> {
+      if (this.requests.length === 0) return super.generate(request);
+      return Promise.reject(new EngineError('internal', 'broken'));
+    }
+  }
+  const engine = new SecondFails({ text: TEXT, msPerToken: 1 });
+  const lab = await startLab([served(engine, 'toy')]);
+  const text = await (await lab.fetch(PATH, { ...good, n: 2, stream: true })).text();
+  await lab.server.close();
+  const events = eventsOf(text) as { error?: { code: string }; choices?: Choice[] }[];
+  assert.equal(events.at(-1)?.error?.code, 'engine_error');
+  assert.ok(
+    events.every(({ choices }) => (choices?.[0]?.finish_reason ?? null) === null),
+    text,
+  );
 });
 
 describe('completions of a given form', () => {

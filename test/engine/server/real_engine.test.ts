@@ -80,6 +80,14 @@ describe('the server over the engine', () => {
     assert.ok(again.usage.prompt_tokens_details.cached_tokens > 50);
   });
 
+  test('the largest seed has answers to give, and harms nobody', async () => {
+    const few = { max_completion_tokens: 4, temperature: 1 };
+    const beside = chat('beside', few);
+    for (const seed of [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER])
+      assert.equal(texts(await chat('seeds', { ...few, seed, n: 3 })).length, 3);
+    await beside;
+  });
+
   test('JSON of a schema is JSON of the schema, at any seed', async () => {
     const schema = {
       type: 'object',

@@ -33,9 +33,9 @@ export function chatPrompt(engine: ServerEngine, input: PromptInput): ChatPrompt
   const last = input.messages.at(-1);
   const isContinued = last?.role === 'assistant' && last.toolCalls.length === 0;
   const messages = isContinued ? input.messages.slice(0, -1) : input.messages;
-  const ids = [...encode(chat, { ...input, messages })];
-  const isThinking = tokenizer.decode(ids.slice(-8)).trimEnd().endsWith(THINK_START);
-  if (isContinued) ids.push(...tokenizer.encode(last.content));
+  const start = encode(chat, { ...input, messages });
+  const isThinking = tokenizer.decode(start.slice(-8)).trimEnd().endsWith(THINK_START);
+  const ids = isContinued ? start.concat(tokenizer.encode(last.content)) : start;
   checkPrompt(engine, ids, 'messages');
   return { ids, isThinking: isThinking && !isContinued };
 }

@@ -2,6 +2,7 @@ import type { ChatMessage, ToolDefinition } from '../../../protocol/chat';
 import type { Grammar } from '../../generation/constrain/constraint';
 import { closeThoughts, forceCall, type ForcedCall } from '../../chat/forced_call';
 import { EngineError } from '../../errors';
+import { checkPrompt } from '../context';
 import type { ServerEngine } from '../engine';
 import { badRequest } from '../errors';
 import { checkGrammar } from '../fields/format';
@@ -51,8 +52,9 @@ export function prepareChat(engine: ServerEngine, input: ChatInput): PreparedCha
     thinking: wantsJson ? false : input.thinking,
   });
   const { forcedIds, grammar } = constrain(engine, input, isThinking);
+  checkPrompt(engine, [...ids, ...forcedIds], 'messages');
   const room = engine.info.contextLength - ids.length - forcedIds.length;
-  const maxTokens = forcedIds.length + Math.max(1, Math.min(input.maxTokens ?? room, room));
+  const maxTokens = forcedIds.length + Math.min(input.maxTokens ?? room, room);
   const requests = samplingOf(input.sampling, engine, input.n).map((sampling): ChoiceRequest => ({
     ids,
     forcedIds,

@@ -422,6 +422,28 @@ describe('scheduler: refusals', () => {
     assert.equal((await scheduler.generate(request(toyPrompt(63, 1)))).finishReason, 'length');
   });
 
+  test('parameters that no backend draws with are refused at once, and harm nobody', async () => {
+    const { scheduler } = setUp();
+    const beside = scheduler.generate(request([1, 2, 3]));
+    const wrong = [
+      { seed: 2 ** 53 },
+      { seed: 0.5 },
+      { temperature: -1 },
+      { temperature: NaN },
+      { topK: -1 },
+      { topP: 1.1 },
+      { minP: -0.1 },
+    ];
+    for (const change of wrong) {
+      const sampling = { ...GREEDY, ...change };
+      await assert.rejects(scheduler.generate({ ...request([4, 5]), sampling }), {
+        code: 'bad_request',
+        message: new RegExp(`^${Object.keys(change).join()} .*: expected`),
+      });
+    }
+    assert.equal((await beside).finishReason, 'length');
+  });
+
   test('a full queue refuses with what to do, other priorities still come in', async () => {
     const { scheduler } = setUp({ maxRows: 1 });
     const results = Array.from({ length: MAX_WAITING.port + 1 }, (_, i) =>
