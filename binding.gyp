@@ -99,6 +99,7 @@
         'native/weights/affine_format.cpp',
         'native/weights/dense_format.cpp',
         'native/weights/dequantized_format.cpp',
+        'native/weights/e2m1_format.cpp',
         'native/weights/file.cpp',
         'native/weights/gguf_blocks.cpp',
         'native/weights/gguf_format.cpp',

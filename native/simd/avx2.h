@@ -173,6 +173,30 @@ ANLLM_INLINE Quad BroadcastQuad(const int8_t* p) {
   return {_mm256_set1_epi32(quad)};
 }
 
+ANLLM_INLINE void LoadE2m1Quads(const uint8_t* p, I32* first, I32* second) {
+  LoadNibbleQuads(p, first, second);
+  const __m256i steps = _mm256_broadcastsi128_si256(Load128(kE2m1Steps));
+  *first = {_mm256_shuffle_epi8(steps, first->a), _mm256_shuffle_epi8(steps, first->b)};
+  *second = {_mm256_shuffle_epi8(steps, second->a), _mm256_shuffle_epi8(steps, second->b)};
+}
+/** Bits `shift` and the next of each byte as its bits 4 and 5. */
+ANLLM_INLINE __m256i HighBits(__m256i x, int shift) {
+  const __m256i moved = shift <= 4 ? _mm256_slli_epi16(x, 4 - shift) : _mm256_srli_epi16(x, shift - 4);
+  return _mm256_and_si256(moved, _mm256_set1_epi8(0x30));
+}
+ANLLM_INLINE I32 AddHighBits(I32 low, I32 high, int shift) {
+  return {_mm256_or_si256(low.a, HighBits(high.a, shift)), _mm256_or_si256(low.b, HighBits(high.b, shift))};
+}
+ANLLM_INLINE void LoadSixBitQuads(const uint8_t* p, int i, I32* first, I32* second) {
+  LoadNibbleQuads(p + 64 * i, first, second);
+  const I32 high = LoadInts(p + 128);
+  *first = AddHighBits(*first, high, 4 * i);
+  *second = AddHighBits(*second, high, 4 * i + 2);
+}
+ANLLM_INLINE I32 IntsOf(I32 quads) {
+  return quads;
+}
+
 /** kByteOffset: subtracted from byte codes by LoadByteQuads, where the dot product wants signed ones. */
 #if defined(__AVXVNNI__)
 
@@ -196,6 +220,7 @@ struct ByteDot {
   ANLLM_INLINE I32 Total() const { return {a, b}; }
 };
 using NibbleDot = ByteDot;
+using SixBitDot = ByteDot;
 
 #else
 
@@ -208,7 +233,10 @@ ANLLM_INLINE void KeepOrder(__m256i* a, __m256i* b) {
 
 struct NibbleDot {
   using Weights = I32;
-  /** A pair of products of a nibble and an activation is at most 2 * 15 * 127: eight of them fit 16 bits. */
+  /**
+   * A pair of products of a nibble and an activation is at most 2 * 15 * 127: eight of them fit 16 bits. Of
+   * E2M1's numbers up to 24 five do.
+   */
   struct Columns {
     __m256i a = _mm256_setzero_si256(), b = _mm256_setzero_si256();
     ANLLM_INLINE void Add(I32 w, Quad x) {
@@ -228,6 +256,26 @@ struct NibbleDot {
     a = _mm256_add_epi32(a, _mm256_madd_epi16(columns.a, ones));
     b = _mm256_add_epi32(b, _mm256_madd_epi16(columns.b, ones));
   }
+  ANLLM_INLINE I32 Total() const { return {a, b}; }
+};
+
+/** Two pairs of products of six bits, at most 4 * 63 * 127, fit 16 bits. */
+struct SixBitDot {
+  using Weights = I32;
+  using Columns = SixBitDot;
+  __m256i a = _mm256_setzero_si256(), b = _mm256_setzero_si256();
+  ANLLM_INLINE void Add(I32 w0, Quad x0, I32 w1, Quad x1) {
+    const __m256i ones = _mm256_set1_epi16(1);
+    const __m256i pairs_a =
+        _mm256_add_epi16(_mm256_maddubs_epi16(w0.a, x0.v), _mm256_maddubs_epi16(w1.a, x1.v));
+    const __m256i pairs_b =
+        _mm256_add_epi16(_mm256_maddubs_epi16(w0.b, x0.v), _mm256_maddubs_epi16(w1.b, x1.v));
+    a = _mm256_add_epi32(a, _mm256_madd_epi16(pairs_a, ones));
+    b = _mm256_add_epi32(b, _mm256_madd_epi16(pairs_b, ones));
+    KeepOrder(&a, &b);
+  }
+  ANLLM_INLINE SixBitDot Begin() const { return *this; }
+  ANLLM_INLINE void End(const SixBitDot& columns) { *this = columns; }
   ANLLM_INLINE I32 Total() const { return {a, b}; }
 };
 

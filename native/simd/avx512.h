@@ -145,6 +145,29 @@ ANLLM_INLINE Quad BroadcastQuad(const int8_t* p) {
   return {p};
 }
 
+ANLLM_INLINE void LoadE2m1Quads(const uint8_t* p, Quads* first, Quads* second) {
+  LoadNibbleQuads(p, first, second);
+  const __m128i table = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kE2m1Steps));
+  const __m512i steps = _mm512_broadcast_i32x4(table);
+  first->v = _mm512_shuffle_epi8(steps, first->v);
+  second->v = _mm512_shuffle_epi8(steps, second->v);
+}
+/** Bits `shift` and the next of each byte as its bits 4 and 5. */
+ANLLM_INLINE __m512i HighBits(__m512i x, unsigned shift) {
+  const __m512i moved = shift <= 4 ? _mm512_slli_epi16(x, 4 - shift) : _mm512_srli_epi16(x, shift - 4);
+  return _mm512_and_si512(moved, _mm512_set1_epi8(0x30));
+}
+ANLLM_INLINE void LoadSixBitQuads(const uint8_t* p, int i, Quads* first, Quads* second) {
+  LoadNibbleQuads(p + 64 * i, first, second);
+  const __m512i high = _mm512_loadu_si512(p + 128);
+  const auto shift = static_cast<unsigned>(4 * i);
+  first->v = _mm512_or_si512(first->v, HighBits(high, shift));
+  second->v = _mm512_or_si512(second->v, HighBits(high, shift + 2));
+}
+ANLLM_INLINE I32 IntsOf(Quads quads) {
+  return {quads.v};
+}
+
 /**
  * sum += w · x for each row. In words of the processor: compilers spread the quad in an instruction of its
  * own, and copy sums from register to register until they have none left.
@@ -168,5 +191,6 @@ struct ByteDot {
   ANLLM_INLINE I32 Total() const { return {_mm512_add_epi32(first, second)}; }
 };
 using NibbleDot = ByteDot;
+using SixBitDot = ByteDot;
 
 }  // namespace anllm::ANLLM_ISA

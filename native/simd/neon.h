@@ -190,6 +190,33 @@ ANLLM_INLINE Quad BroadcastQuad(const int8_t* p) {
   return {vreinterpretq_s8_s32(vdupq_n_s32(quad))};
 }
 
+ANLLM_INLINE void LoadE2m1Quads(const uint8_t* p, Quads* first, Quads* second) {
+  LoadNibbleQuads(p, first, second);
+  const int8x16_t steps = vreinterpretq_s8_u8(vld1q_u8(kE2m1Steps));
+  for (int i = 0; i < 4; i++) {
+    first->q[i] = vqtbl1q_s8(steps, vreinterpretq_u8_s8(first->q[i]));
+    second->q[i] = vqtbl1q_s8(steps, vreinterpretq_u8_s8(second->q[i]));
+  }
+}
+/** Bits `shift` and the next of each byte as its bits 4 and 5. */
+ANLLM_INLINE int8x16_t HighBits(uint8x16_t x, int shift) {
+  const uint8x16_t moved = vshlq_u8(x, vdupq_n_s8(static_cast<int8_t>(4 - shift)));
+  return vreinterpretq_s8_u8(vandq_u8(moved, vdupq_n_u8(0x30)));
+}
+ANLLM_INLINE void LoadSixBitQuads(const uint8_t* p, int i, Quads* first, Quads* second) {
+  LoadNibbleQuads(p + 64 * i, first, second);
+  for (int k = 0; k < 4; k++) {
+    const uint8x16_t high = vld1q_u8(p + 128 + 16 * k);
+    first->q[k] = vorrq_s8(first->q[k], HighBits(high, 4 * i));
+    second->q[k] = vorrq_s8(second->q[k], HighBits(high, 4 * i + 2));
+  }
+}
+ANLLM_INLINE I32 IntsOf(Quads quads) {
+  I32 x;
+  for (int i = 0; i < 4; i++) x.q[i] = vreinterpretq_s32_s8(quads.q[i]);
+  return x;
+}
+
 struct ByteDot {
   using Weights = Quads;
   using Columns = ByteDot;
@@ -202,5 +229,6 @@ struct ByteDot {
   ANLLM_INLINE I32 Total() const { return {{q[0], q[1], q[2], q[3]}}; }
 };
 using NibbleDot = ByteDot;
+using SixBitDot = ByteDot;
 
 }  // namespace anllm::ANLLM_ISA

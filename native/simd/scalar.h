@@ -194,6 +194,27 @@ ANLLM_INLINE Quad BroadcastQuad(const int8_t* p) {
   return {{p[0], p[1], p[2], p[3]}};
 }
 
+ANLLM_INLINE void LookUpE2m1(Quads* quads) {
+  uint8_t bytes[sizeof(quads->v)];
+  __builtin_memcpy(bytes, &quads->v, sizeof(bytes));
+  for (uint8_t& byte : bytes) byte = kE2m1Steps[byte];
+  __builtin_memcpy(&quads->v, bytes, sizeof(bytes));
+}
+ANLLM_INLINE void LoadE2m1Quads(const uint8_t* p, Quads* first, Quads* second) {
+  LoadNibbleQuads(p, first, second);
+  LookUpE2m1(first);
+  LookUpE2m1(second);
+}
+ANLLM_INLINE void LoadSixBitQuads(const uint8_t* p, int i, Quads* first, Quads* second) {
+  LoadNibbleQuads(p + 64 * i, first, second);
+  const UnsignedLanes high = BitCast<UnsignedLanes>(LoadInts(p + 128).v) >> (4 * i);
+  first->v |= (high & 0x03030303) << 4;
+  second->v |= ((high >> 2) & 0x03030303) << 4;
+}
+ANLLM_INLINE I32 IntsOf(Quads quads) {
+  return {BitCast<IntLanes>(quads.v)};
+}
+
 struct ByteDot {
   using Weights = Quads;
   using Columns = ByteDot;
@@ -209,5 +230,6 @@ struct ByteDot {
   ANLLM_INLINE I32 Total() const { return {sum}; }
 };
 using NibbleDot = ByteDot;
+using SixBitDot = ByteDot;
 
 }  // namespace anllm::ANLLM_ISA

@@ -10,7 +10,8 @@
  * - Quads, 4 neighbouring columns as 4 bytes: weights come as 16 rows of a quad, unsigned; activations as
  *   one signed quad given to all rows (BroadcastQuad). LoadNibbleQuads and LoadByteQuads read two
  *   neighbouring quads of weights. NibbleDot and ByteDot sum their products: Begin, Add for at most 32
- *   columns, End, Total.
+ *   columns, End, Total. LoadE2m1Quads reads E2M1 for NibbleDot, whose columns are at most 16 then, and
+ *   LoadSixBitQuads(p, i, ...) columns 8i to 8i + 7 of 16 for SixBitDot; IntsOf has either's bytes as ints.
  * - kTileRows: activation rows that a matrix tile holds in registers.
  * - kScoreRows, kScoreVectors: query rows and vectors of keys in a tile of attention scores.
  * - kMixRows, kMixVectors: query rows and vectors of values in a tile of attention outputs.
@@ -21,6 +22,7 @@
 #include <stdint.h>
 
 #include "../kernels/inline.h"
+#include "../kernels/matrix.h"
 
 #if defined(ANLLM_SIMD_AVX512)
 #include "avx512.h"

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "../kernels/group_layout.h"
 #include "format.h"
 #include "half.h"
 
@@ -40,22 +41,21 @@ class DequantizedFormat : public Format {
 
  private:
   void DecodeBlock(const uint8_t* block, uint8_t* target) const {
-    const bool is_nibbles = packed_.coding == Coding::kNibbles;
-    const int64_t columns = is_nibbles ? 8 : 4;
-    const int64_t codes_bytes = packed_.group_size / columns * 4 * kBlockRows;
+    const int64_t codes_bytes = CodesBytesOf(packed_.coding, packed_.group_size);
     const int64_t scalars_bytes = kBlockRows * (packed_.scalar == Float::kF32 ? 4 : 2);
+    const int zero = ZeroOf(packed_.coding);
     for (int64_t group = 0; group < packed_.cols; group += packed_.group_size) {
       for (int64_t lane = 0; lane < kBlockRows; lane++) {
-        const float scale = ReadScalar(block + codes_bytes, packed_.scalar, lane);
-        const float bias = ReadScalar(block + codes_bytes + scalars_bytes, packed_.scalar, lane);
+        const uint8_t* scalars = block + codes_bytes;
+        const float scale = ReadScalar(scalars, packed_.scalar, lane);
+        const float bias = zero > 0 ? 0.0f : ReadScalar(scalars + scalars_bytes, packed_.scalar, lane);
         for (int64_t c = 0; c < packed_.group_size; c++) {
-          const uint8_t byte = block[c / columns * 4 * kBlockRows + 4 * lane + c % 4];
-          const int code = !is_nibbles ? byte : c % 8 < 4 ? byte & 15 : byte >> 4;
-          const float value = static_cast<float>(code) * scale + bias;
+          const int code = CodeAt(packed_.coding, block, lane, c);
+          const float value = static_cast<float>(code - zero) * scale + bias;
           std::memcpy(target + ((group + c) * kBlockRows + lane) * 4, &value, 4);
         }
       }
-      block += codes_bytes + 2 * scalars_bytes;
+      block += GroupBytesOf(packed_.coding, packed_.scalar, packed_.group_size);
     }
   }
 

@@ -37,16 +37,6 @@ void ReadScaleAndBias(const RowPointers& blocks, DecodedBlocks* out) {
   out->bias[0] = WidenHalves(LoadShorts(blocks, 2));
 }
 
-/** Puts the entries of a table in place of the bytes of `count` words. */
-void LookUp(const uint8_t (&table)[16], int count, Words* quads) {
-  uint8_t bytes[sizeof(Words)];
-  for (int q = 0; q < count; q++) {
-    std::memcpy(bytes, &quads[q], sizeof(bytes));
-    for (uint8_t& byte : bytes) byte = table[byte];
-    std::memcpy(&quads[q], bytes, sizeof(bytes));
-  }
-}
-
 void DecodeQ40(const RowPointers& blocks, DecodedBlocks* out) {
   ReadScale(blocks, 8.0f, out);
   ReadNibbles(blocks, 2, out);
@@ -95,32 +85,34 @@ void DecodeMxfp4(const RowPointers& blocks, DecodedBlocks* out) {
   std::memcpy(&out->scale[0], scales, sizeof(scales));
   out->bias[0] = out->scale[0] * float{-kE2m1Zero};
   ReadNibbles(blocks, 1, out);
-  LookUp(kE2m1Steps, 8, out->quads);
 }
 
 // Float32 scales of the K formats are products of a half and six bits.
 const BlockFormat kFormats[] = {
-    {"Q4_0", 32, 18, 4, 32, Float::kF16, DecodeQ40},
-    {"Q4_1", 32, 20, 4, 32, Float::kF16, DecodeQ41},
-    {"Q5_0", 32, 22, 5, 32, Float::kF16, DecodeQ50},
-    {"Q5_1", 32, 24, 5, 32, Float::kF16, DecodeQ51},
-    {"Q8_0", 32, 34, 8, 32, Float::kF16, DecodeQ80},
-    {"Q2_K", 256, 84, 2, 16, Float::kF32, DecodeQ2K},
-    {"Q3_K", 256, 110, 3, 16, Float::kF32, DecodeQ3K},
-    {"Q4_K", 256, 144, 4, 32, Float::kF32, DecodeQ4K},
-    {"Q5_K", 256, 176, 5, 32, Float::kF32, DecodeQ5K},
-    {"Q6_K", 256, 210, 6, 16, Float::kF32, DecodeQ6K},
-    {"IQ4_NL", 32, 18, 8, 32, Float::kF16, DecodeIq4Nl},
-    {"IQ4_XS", 256, 136, 8, 32, Float::kF32, DecodeIq4Xs},
-    {"MXFP4", 32, 17, 5, 32, Float::kBf16, DecodeMxfp4},
+    {"Q4_0", 32, 18, 32, Coding::kNibbles, 4, Float::kF16, DecodeQ40},
+    {"Q4_1", 32, 20, 32, Coding::kNibbles, 4, Float::kF16, DecodeQ41},
+    {"Q5_0", 32, 22, 32, Coding::kBytes, 5, Float::kF16, DecodeQ50},
+    {"Q5_1", 32, 24, 32, Coding::kBytes, 5, Float::kF16, DecodeQ51},
+    {"Q8_0", 32, 34, 32, Coding::kBytes, 8, Float::kF16, DecodeQ80},
+    {"Q2_K", 256, 84, 16, Coding::kNibbles, 2, Float::kF32, DecodeQ2K},
+    {"Q3_K", 256, 110, 16, Coding::kNibbles, 3, Float::kF32, DecodeQ3K},
+    {"Q4_K", 256, 144, 32, Coding::kNibbles, 4, Float::kF32, DecodeQ4K},
+    {"Q5_K", 256, 176, 32, Coding::kBytes, 5, Float::kF32, DecodeQ5K},
+    {"Q6_K", 256, 210, 16, Coding::kSixBits, 6, Float::kF32, DecodeQ6K},
+    {"IQ4_NL", 32, 18, 32, Coding::kBytes, 8, Float::kF16, DecodeIq4Nl},
+    {"IQ4_XS", 256, 136, 32, Coding::kBytes, 8, Float::kF32, DecodeIq4Xs},
+    {"MXFP4", 32, 17, 32, Coding::kE2m1, 5, Float::kBf16, DecodeMxfp4},
 };
 
 }  // namespace
 
 void LookUpIq4(int count, Words* quads) {
-  uint8_t levels[16];
-  for (int i = 0; i < 16; i++) levels[i] = static_cast<uint8_t>(kIq4Levels[i] + 128);
-  LookUp(levels, count, quads);
+  uint8_t bytes[sizeof(Words)];
+  for (int q = 0; q < count; q++) {
+    std::memcpy(bytes, &quads[q], sizeof(bytes));
+    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(kIq4Levels[byte] + 128);
+    std::memcpy(&quads[q], bytes, sizeof(bytes));
+  }
 }
 
 const BlockFormat& BlockFormatOf(const WeightSource& source) {

@@ -15,7 +15,7 @@ constexpr int64_t kMaxBlockColumns = 256;
 constexpr int64_t kCodeGroup = 32;
 constexpr int64_t kFineGroup = 16;
 
-/** A block of each of 16 rows: w = code * scale + bias. */
+/** A block of each of 16 rows: w = code * scale + bias; of E2M1 the scale is that of a half. */
 struct DecodedBlocks {
   /** Codes of 4 columns, a byte each. */
   Words quads[kMaxBlockColumns / 4];
@@ -29,9 +29,11 @@ struct BlockFormat {
   /** Values and bytes of a block. */
   int64_t columns;
   int64_t bytes;
-  /** Of its codes. */
-  int bits;
   int64_t group_size;
+  /** How its codes are packed; kE2m1's are decoded as they are. */
+  Coding coding;
+  /** Of the codes, or of kE2m1Steps. */
+  int bits;
   /** The smallest type that holds scale and bias of the groups exactly. */
   Float scalar;
   void (*decode)(const RowPointers& blocks, DecodedBlocks* out);

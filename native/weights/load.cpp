@@ -8,6 +8,7 @@
 #include "../error.h"
 #include "format.h"
 #include "half.h"
+#include "microscaled.h"
 
 namespace anllm::weights {
 namespace {
@@ -48,7 +49,8 @@ std::unique_ptr<Format> MakeFormat(const WeightSource& source, const program::We
     case SourceKind::kAffine:
       return MakeAffineFormat(source, spec, files);
     case SourceKind::kMicroscaled:
-      return MakeMicroscaledFormat(source, spec, files);
+      return MicroscaledModeOf(source).bits == 4 ? MakeE2m1Format(source, spec, files)
+                                                 : MakeMicroscaledFormat(source, spec, files);
     case SourceKind::kGguf:
       return MakeGgufFormat(source, spec, is_fast, files);
   }

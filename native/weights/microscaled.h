@@ -23,8 +23,4 @@ const MicroscaledMode& MicroscaledModeOf(const WeightSource& source);
 /** Throws Error bad_model when the tensors are not those of a matrix of the mode. */
 void CheckMicroscaled(const WeightSource& source, const program::WeightSpec& spec);
 
-/** E2M1 as whole numbers: value = (kE2m1Steps[code] - kE2m1Zero) / 2. */
-constexpr uint8_t kE2m1Steps[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
-constexpr int kE2m1Zero = 12;
-
 }  // namespace anllm::weights

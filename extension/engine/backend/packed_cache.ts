@@ -18,7 +18,7 @@ import { makeFolder } from './make_folder';
 import { describeWeights } from './weight_identity';
 
 /** Changes with the layouts of native/kernels/matrix.h and native/metal/program/weights.cpp, and with what packing does. */
-const VERSION = 4;
+const VERSION = 5;
 const ENDING = '.weights';
 const NOTE = '.note';
 /** Of files of `TableFiles`. */

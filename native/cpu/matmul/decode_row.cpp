@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "../../kernels/group_layout.h"
 #include "tiles.h"
 
 namespace anllm::ANLLM_ISA {
@@ -22,15 +23,6 @@ float ReadScalar(Float type, const uint8_t* scalars, int64_t lane) {
   return values[0];
 }
 
-/** Codes of `columns` columns (4 for bytes, 8 for nibbles) of one row. */
-void ReadCodes(const Matrix& w, const uint8_t* chunk, int64_t lane, float* codes) {
-  const uint8_t* quad = chunk + 4 * lane;
-  for (int i = 0; i < 4; i++) {
-    codes[i] = w.coding == Coding::kNibbles ? quad[i] & 15 : quad[i];
-    if (w.coding == Coding::kNibbles) codes[4 + i] = quad[i] >> 4;
-  }
-}
-
 }  // namespace
 
 void DecodeRow(const Matrix& w, int64_t row, float* out) {
@@ -41,17 +33,14 @@ void DecodeRow(const Matrix& w, int64_t row, float* out) {
     for (int64_t c = 0; c < w.cols; c++, p += scalars) out[c] = ReadScalar(w.scalar, p, lane);
     return;
   }
-  const int64_t columns = w.coding == Coding::kNibbles ? 8 : 4;
+  const int zero = ZeroOf(w.coding);
   for (int64_t group = 0; group < w.cols; group += w.group_size) {
-    const uint8_t* end = p + w.group_size / columns * 64;
+    const uint8_t* end = p + CodesBytesOf(w.coding, w.group_size);
     const float scale = ReadScalar(w.scalar, end, lane);
-    const float bias = ReadScalar(w.scalar, end + scalars, lane);
-    for (int64_t c = group; p < end; p += 64, c += columns) {
-      float codes[8];
-      ReadCodes(w, p, lane, codes);
-      for (int64_t i = 0; i < columns; i++) out[c + i] = codes[i] * scale + bias;
-    }
-    p = end + 2 * scalars;
+    const float bias = zero > 0 ? 0.0f : ReadScalar(w.scalar, end + scalars, lane);
+    for (int64_t c = 0; c < w.group_size; c++)
+      out[group + c] = static_cast<float>(CodeAt(w.coding, p, lane, c) - zero) * scale + bias;
+    p += GroupBytesOf(w.coding, w.scalar, w.group_size);
   }
 }
 

@@ -1,5 +1,6 @@
 /** float32 activations times weights of any format, decoded in registers on the way. */
 #include "../shared/parallel.h"
+#include "codes.h"
 #include "tiles.h"
 
 namespace anllm::ANLLM_ISA {
@@ -45,6 +46,33 @@ struct CodeDecoder {
     for (int i = 0; i < 4; i++) {
       w[i] = MulAdd(ToFloat(Bits(codes, 8 * i, kIsNibbles ? 15 : 255)), scale, bias);
       if constexpr (kIsNibbles) w[4 + i] = MulAdd(ToFloat(Bits(codes, 8 * i + 4, 15)), scale, bias);
+    }
+  }
+};
+
+/** Codes around a zero. */
+template <class Codes, Float kScalar>
+struct ZeroDecoder {
+  static constexpr int kColumns = 8;
+  /** 16 columns, and which half of them is next. */
+  const uint8_t* p;
+  int half = 0;
+  F32 scale;
+  ANLLM_INLINE static int64_t RunColumns(const Matrix& w) { return w.group_size; }
+  ANLLM_INLINE void Begin(int64_t columns) { scale = LoadScalars<kScalar>(p + columns / 8 * Codes::kBytes); }
+  ANLLM_INLINE void End() { p += kScalarsBytes<kScalar>; }
+  ANLLM_INLINE F32 Weight(I32 codes, int k) {
+    return (ToFloat(Bits(codes, 8 * k, 255)) - Set(Codes::kZero)) * scale;
+  }
+  ANLLM_INLINE void Next(F32 (&w)[kColumns]) {
+    typename Codes::Dot::Weights first, second;
+    Codes::Load(p, half, &first, &second);
+    half ^= 1;
+    if (half == 0) p += 2 * Codes::kBytes;
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++) {
+      w[k] = Weight(IntsOf(first), k);
+      w[4 + k] = Weight(IntsOf(second), k);
     }
   }
 };
@@ -95,6 +123,10 @@ Tiles ByCoding(Coding coding) {
       return MakeTiles<Floats<FloatDecoder<kScalar>>::template Kernel>();
     case Coding::kNibbles:
       return MakeTiles<Floats<CodeDecoder<Coding::kNibbles, kScalar>>::template Kernel>();
+    case Coding::kE2m1:
+      return MakeTiles<Floats<ZeroDecoder<E2m1Codes, kScalar>>::template Kernel>();
+    case Coding::kSixBits:
+      return MakeTiles<Floats<ZeroDecoder<SixBitCodes, kScalar>>::template Kernel>();
     case Coding::kBytes:
       break;
   }

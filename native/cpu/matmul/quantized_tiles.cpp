@@ -1,33 +1,15 @@
 /**
  * int8 activations times unsigned weight codes. With w = code * s + b and x = q * sx in a group,
  * Σ w x = s * sx * Σ code * q + b * (sx * Σ q): integer sums inside a group, two float multiplications per
- * group and row.
+ * group and row. Of codes around a zero it is s * (sx * Σ code * q - zero * (sx * Σ q)).
  */
+#include "codes.h"
 #include "tiles.h"
 
 namespace anllm::ANLLM_ISA {
 namespace {
 
 constexpr int64_t kPrefetchBytes = 2048;
-
-struct NibbleCodes {
-  using Dot = NibbleDot;
-  /** Bytes of 8 columns. */
-  static constexpr int64_t kBytes = 64;
-  static constexpr float kOffset = 0.0f;
-  ANLLM_INLINE static void Load(const uint8_t* p, Dot::Weights* first, Dot::Weights* second) {
-    LoadNibbleQuads(p, first, second);
-  }
-};
-
-struct ByteCodes {
-  using Dot = ByteDot;
-  static constexpr int64_t kBytes = 128;
-  static constexpr float kOffset = kByteOffset;
-  ANLLM_INLINE static void Load(const uint8_t* p, Dot::Weights* first, Dot::Weights* second) {
-    LoadByteQuads(p, first, second);
-  }
-};
 
 /** Adds kColumns columns of M rows. */
 template <class Codes, int kColumns, int M>
@@ -36,11 +18,11 @@ ANLLM_INLINE void AddColumns(const uint8_t* p, const int8_t* x, typename Codes::
 #pragma GCC unroll 8
   for (int m = 0; m < M; m++) columns[m] = dot[m].Begin();
 #pragma GCC unroll 4
-  for (int i = 0; i < kColumns / 8; i++, p += Codes::kBytes, x += 8 * M) {
+  for (int i = 0; i < kColumns / 8; i++, x += 8 * M) {
     // The hardware's own prefetching stops at page ends, and a step of few rows waits for memory.
-    __builtin_prefetch(p + kPrefetchBytes);
+    __builtin_prefetch(p + i * Codes::kBytes + kPrefetchBytes);
     typename Codes::Dot::Weights first, second;
-    Codes::Load(p, &first, &second);
+    Codes::Load(p, i, &first, &second);
 #pragma GCC unroll 8
     for (int m = 0; m < M; m++)
       columns[m].Add(first, BroadcastQuad(x + 4 * m), second, BroadcastQuad(x + 4 * (M + m)));
@@ -71,13 +53,22 @@ struct Quantized {
           AddColumns<Codes, kColumns, M>(p, codes, dot);
         }
         const F32 scale = LoadScalars<kScalar>(p);
-        F32 bias = LoadScalars<kScalar>(p + kScalarsBytes<kScalar>);
-        if constexpr (Codes::kOffset != 0.0f) bias = MulAdd(scale, Set(Codes::kOffset), bias);
-        p += 2 * kScalarsBytes<kScalar>;
+        p += kScalarsBytes<kScalar>;
+        if constexpr (Codes::kZero > 0) {
 #pragma GCC unroll 8
-        for (int i = 0; i < M; i++) {
-          total[i] = MulAdd(ToFloat(dot[i].Total()) * Set(scales[i]), scale, total[i]);
-          total[i] = MulAdd(bias, Set(sums[i]), total[i]);
+          for (int i = 0; i < M; i++) {
+            const F32 excess = Set(-Codes::kZero * sums[i]);
+            total[i] = MulAdd(MulAdd(ToFloat(dot[i].Total()), Set(scales[i]), excess), scale, total[i]);
+          }
+        } else {
+          F32 bias = LoadScalars<kScalar>(p);
+          p += kScalarsBytes<kScalar>;
+          if constexpr (Codes::kOffset != 0.0f) bias = MulAdd(scale, Set(Codes::kOffset), bias);
+#pragma GCC unroll 8
+          for (int i = 0; i < M; i++) {
+            total[i] = MulAdd(ToFloat(dot[i].Total()) * Set(scales[i]), scale, total[i]);
+            total[i] = MulAdd(bias, Set(sums[i]), total[i]);
+          }
         }
       }
 #pragma GCC unroll 8
@@ -102,7 +93,17 @@ Tiles ByScalar(Float scalar) {
 }  // namespace
 
 Tiles QuantizedTiles(const Matrix& w) {
-  if (w.coding == Coding::kBytes) return ByScalar<ByteCodes, 32>(w.scalar);
+  switch (w.coding) {
+    case Coding::kBytes:
+      return ByScalar<ByteCodes, 32>(w.scalar);
+    case Coding::kE2m1:
+      return ByScalar<E2m1Codes, 16>(w.scalar);
+    case Coding::kSixBits:
+      return ByScalar<SixBitCodes, 16>(w.scalar);
+    case Coding::kNibbles:
+    case Coding::kFloats:
+      break;
+  }
   return w.group_size < 32 ? ByScalar<NibbleCodes, 16>(w.scalar) : ByScalar<NibbleCodes, 32>(w.scalar);
 }
 

@@ -68,6 +68,9 @@ class BlockCoding : public Coding {
       uint8_t codes[weights::kCodeGroup];
       for (int64_t c = 0; c < format_.group_size; c += 4, bytes += sizeof(weights::Words))
         std::memcpy(codes + c, bytes, 4);
+      if (format_.coding == anllm::Coding::kE2m1) {
+        for (uint8_t& code : codes) code = kE2m1Steps[code];
+      }
       writer->Add(codes, decoded.scale[g].v[row / 4][row % 4], decoded.bias[g].v[row / 4][row % 4]);
     }
   }

@@ -63,10 +63,9 @@ class MicroscaledCoding : public Coding {
     GroupWriter writer(matrix(), place);
     for (int64_t g = 0; g < groups; g++) {
       uint8_t steps[32];
-      for (int64_t c = 0; c < mode_.group_size; c++)
-        steps[c] = weights::kE2m1Steps[mode_.Code(group_codes(g), c)];
+      for (int64_t c = 0; c < mode_.group_size; c++) steps[c] = kE2m1Steps[mode_.Code(group_codes(g), c)];
       const float scale = mode_.scale(scales[static_cast<size_t>(g)]) / 2.0f;
-      writer.Add(steps, scale, -weights::kE2m1Zero * scale);
+      writer.Add(steps, scale, -kE2m1Zero * scale);
     }
     return writer.bad();
   }
