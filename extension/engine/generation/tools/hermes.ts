@@ -13,7 +13,8 @@ export const CALL_END = '</tool_call>';
 export class HermesParser implements CallParser {
   private held = '';
   private inCall = false;
-  private called = false;
+  /** Blanks since a call, which are no answer unless text follows; null: text has. */
+  private blank: string | null = null;
 
   constructor(private readonly tools: readonly ToolSchema[] = []) {}
 
@@ -43,13 +44,21 @@ export class HermesParser implements CallParser {
 
   private close(out: TextOrCall[], body: string, end: string): void {
     const call = parseCall(body) ?? parseXmlCall(body, this.tools);
-    this.called ||= call !== null;
-    out.push(call ? { kind: 'call', call } : { kind: 'text', text: CALL_START + body + end });
+    if (call === null) {
+      this.text(out, CALL_START + body + end);
+      return;
+    }
+    this.blank = '';
+    out.push({ kind: 'call', call });
   }
 
-  /** Blank lines between calls are no answer. */
-  private text(out: TextOrCall[], text: string): void {
-    if (text === '' || (this.called && text.trim() === '')) return;
-    out.push({ kind: 'text', text });
+  private text(out: TextOrCall[], piece: string): void {
+    const text = (this.blank ?? '') + piece;
+    if (this.blank !== null && text.trim() === '') {
+      this.blank = text;
+      return;
+    }
+    this.blank = null;
+    if (text !== '') out.push({ kind: 'text', text });
   }
 }

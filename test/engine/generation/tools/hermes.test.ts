@@ -60,6 +60,18 @@ const table: readonly { name: string; text: string; said: string; calls: ParsedC
     said: '',
     calls: [{ name: 'a', arguments: '{}' }],
   },
+  {
+    name: 'text after a call, with its blanks',
+    text: `<tool_call>${body}</tool_call>\n\nIt is  done.\n\n`,
+    said: '\n\nIt is  done.\n\n',
+    calls: [LIST],
+  },
+  {
+    name: 'what only looks like a call after one',
+    text: `<tool_call>${body}</tool_call>\n<tool_call>{}</tool_call> \n x`,
+    said: '\n<tool_call>{}</tool_call> \n x',
+    calls: [LIST],
+  },
   { name: 'half an opening tag at the end', text: 'a <tool_', said: 'a <tool_', calls: [] },
 ];
 
