@@ -125,6 +125,6 @@ function number(type: 'integer' | 'number', schema: JsonObject): Expression {
   if (grammar !== null) return grammar;
   throw new EngineError(
     'bad_request',
-    `JSON schema: no ${type} lies within ${JSON.stringify(schema)}`,
+    `JSON schema: no whole number lies within ${JSON.stringify(schema)}; bounds are rounded inwards to whole ones`,
   );
 }

@@ -317,7 +317,7 @@ export class Scheduler {
     try {
       if (!this.drawAll(drawable)) this.finish(sequence);
     } catch (error) {
-      // The caller's onText threw.
+      // The caller's onText threw, or no token can follow.
       this.fail(sequence, error);
     }
   }

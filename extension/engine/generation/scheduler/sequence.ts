@@ -102,8 +102,13 @@ export class Sequence implements Plannable, Guessed {
     return this.request.drafts !== false && this.isDrawn && this.answer.canGuess;
   }
 
+  /** As of `Answer`. A grammar that cannot go on here says so when the token is drawn, to its own request alone. */
   drawAfter(ahead: readonly number[]): Draw | null {
-    return this.answer.drawAfter(ahead);
+    try {
+      return this.answer.drawAfter(ahead);
+    } catch {
+      return null;
+    }
   }
 
   guess(logits: Float32Array | number, ahead: readonly number[]): number {

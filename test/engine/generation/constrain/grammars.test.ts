@@ -290,7 +290,7 @@ describe('JSON schema', () => {
     [{ $ref: '#/$defs/x' }, 'no such definition'],
     [{ $ref: '#' }, 'no text that goes on'],
     [{ type: 'integer', enum: [1, 'x'] }, '"x" is not of type integer'],
-    [{ type: 'integer', minimum: 5, maximum: 3 }, 'no integer lies within'],
+    [{ type: 'integer', minimum: 5, maximum: 3 }, 'no whole number lies within'],
     [{ type: 'string', minLength: -1 }, 'expected a count'],
     [{ type: 'string', maxLength: 1e9 }, 'up to 100000'],
     ['string', 'expected an object or true'],

@@ -444,6 +444,27 @@ describe('scheduler: refusals', () => {
     assert.equal((await beside).finishReason, 'length');
   });
 
+  test('a grammar that turns out to be too much ends its own answer alone', async () => {
+    const { scheduler } = setUp();
+    const message = 'grammar: too many ways to go on';
+    const tooMuch = () => {
+      throw new EngineError('bad_request', message);
+    };
+    const constraint = {
+      isComplete: false,
+      mask: tooMuch,
+      allowedAfter: tooMuch,
+      accept: () => undefined,
+    };
+    const [beside, refused] = await Promise.allSettled([
+      scheduler.generate(request([1, 2, 3])),
+      scheduler.generate(request([4, 5, 6], { constraint })),
+    ]);
+    assert.equal(refused.status === 'rejected' && (refused.reason as Error).message, message);
+    assert.equal(beside.status, 'fulfilled');
+    scheduler.checkIntegrity();
+  });
+
   test('a full queue refuses with what to do, other priorities still come in', async () => {
     const { scheduler } = setUp({ maxRows: 1 });
     const results = Array.from({ length: MAX_WAITING.port + 1 }, (_, i) =>
