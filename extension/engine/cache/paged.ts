@@ -189,9 +189,11 @@ export class PagedCache {
     return this.pathOf(tokens).length * this.options.blockSize;
   }
 
-  /** Those of them from which a sequence can go on. */
-  startLength(tokens: readonly number[]): number {
-    return this.withState(this.pathOf(tokens)).length * this.options.blockSize;
+  /** After how many tokens of a text the state is kept, in whole blocks, ascending. */
+  stateLengths(tokens: readonly number[]): number[] {
+    const path = [...this.pathOf(tokens).entries()];
+    const kept = path.filter(([, node]) => this.states?.has(node) === true);
+    return kept.map(([i]) => (i + 1) * this.options.blockSize);
   }
 
   /** The blocks of positions [from, to) of a text, both whole numbers of blocks; null unless all are cached. */

@@ -42,6 +42,7 @@ export function piecesOf(
   const blocks: Piece[] = [];
   const states: Piece[] = [];
   let numWanted = 0;
+  const ends = new Set(stateStore === undefined ? [] : cache.stateLengths(tokens));
   for (const [i, segment] of segmentsOf(fingerprint, tokens).entries()) {
     const start = i * SEGMENT_TOKENS;
     const end = start + SEGMENT_TOKENS;
@@ -52,7 +53,7 @@ export function piecesOf(
         return found === null ? null : store.read(Int32Array.from(found));
       },
     });
-    if (stateStore === undefined || cache.stateOf(tokens, end) === null) continue;
+    if (stateStore === undefined || !ends.has(end)) continue;
     numWanted = blocks.length;
     states.unshift({
       segment: stateAfter(segment),

@@ -150,7 +150,7 @@ export class SavedCache implements IdleWork {
   private async restoreState(wanted: Wanted, stateStore: StateStore): Promise<void> {
     const { cache, folder } = this.parts;
     const { tokens, between, signal } = wanted;
-    const known = cache.startLength(tokens);
+    const known = cache.stateLengths(tokens).at(-1) ?? 0;
     // The last token is run, since its logits are wanted.
     let end = Math.floor((tokens.length - 1) / SEGMENT_TOKENS);
     for (; end * SEGMENT_TOKENS > known && signal?.aborted !== true; end--) {
