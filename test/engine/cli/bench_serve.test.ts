@@ -3,6 +3,7 @@ import { afterEach, describe, test } from 'node:test';
 import { closedLoop, openLoop } from '../../../extension/engine/cli/bench_serve/load';
 import { plot } from '../../../extension/engine/cli/bench_serve/plot';
 import { jain, reportOf } from '../../../extension/engine/cli/bench_serve/report';
+import { table } from '../../../extension/engine/cli/bench_serve/table';
 import { Endpoint } from '../../../extension/engine/remote/endpoint';
 import { events, FakeServer, json, type Answer } from '../remote/fake_server';
 
@@ -72,6 +73,19 @@ describe('bench serve', () => {
     assert.deepEqual(report.inter_token_ms, { p50: 100, p95: 100, p99: 100 });
     assert.equal(report.fairness, 1);
     assert.ok(Math.abs(jain([1, 0, 0, 0]) - 0.25) < 1e-9);
+  });
+
+  test('the columns of the table stay apart, however slow the server is', () => {
+    const slow = [12_503.5, 22_869.5].map((ms) => ({ sentMs: 0, arrivals: [ms], error: null }));
+    const fast = [{ sentMs: 0, arrivals: [1, 2], error: null }];
+    const rows = table([reportOf('1', fast), reportOf('32', slow)])
+      .trimEnd()
+      .split('\n');
+    assert.equal(new Set(rows.map((row) => row.length)).size, 1);
+    assert.deepEqual(
+      rows.map((row) => row.split(/ {2,}/).length),
+      [7, 7, 7],
+    );
   });
 
   test('the plot is one SVG with a point for each load', () => {

@@ -11,6 +11,7 @@ import type { OptionReader, OptionSpecs } from '../options';
 import { closedLoop, openLoop, type Work } from './load';
 import { plot } from './plot';
 import { type LoadReport, reportOf } from './report';
+import { table } from './table';
 
 export const SERVE_OPTIONS: OptionSpecs = {
   url: { type: 'string' },
@@ -111,21 +112,4 @@ function promptOf(load: string, index: number): string {
       `export function item${i}(list: readonly number[]): number {\n  return list[${i}] ?? 0;\n}\n`,
   );
   return `// ${load} ${index}\n${lines.join('\n')}\nexport function `;
-}
-
-function table(reports: readonly LoadReport[]): string {
-  const head = 'load'.padEnd(8) + 'tok/s'.padStart(9) + 'req/s'.padStart(8);
-  const title = `${head}${'TTFT p50/p95/p99'.padStart(24)}${'inter-token p50/p95/p99'.padStart(26)}  fair  errors\n`;
-  const rows = reports.map((r) => {
-    const times = ({ p50, p95, p99 }: LoadReport['ttft_ms']) => `${p50} / ${p95} / ${p99}`;
-    return (
-      r.load.padEnd(8) +
-      String(r.tok_s).padStart(9) +
-      String(r.requests_s).padStart(8) +
-      times(r.ttft_ms).padStart(24) +
-      times(r.inter_token_ms).padStart(26) +
-      `  ${r.fairness.toFixed(2)}  ${r.errors}\n`
-    );
-  });
-  return title + rows.join('');
 }
