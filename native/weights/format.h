@@ -24,7 +24,7 @@ std::unique_ptr<Format> MakeDenseFormat(const WeightSource& source, const progra
 std::unique_ptr<Format> MakeAffineFormat(const WeightSource& source, const program::WeightSpec& spec,
                                          Files* files);
 
-/** MLX's float modes: of 4 bits, and of 8. */
+/** MLX's float modes: those of 4 bits, and mxfp8. */
 std::unique_ptr<Format> MakeE2m1Format(const WeightSource& source, const program::WeightSpec& spec,
                                        Files* files);
 std::unique_ptr<Format> MakeMicroscaledFormat(const WeightSource& source, const program::WeightSpec& spec,

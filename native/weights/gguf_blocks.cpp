@@ -5,9 +5,10 @@
 
 namespace anllm::weights {
 
-const int8_t kIq4Levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-
 namespace {
+
+/** Values of the 16 codes of IQ4_NL and IQ4_XS. */
+constexpr int8_t kIq4Levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
 /** 32 codes of 4 bits in 16 bytes: low nibbles first. */
 void ReadNibbles(const RowPointers& blocks, int64_t offset, DecodedBlocks* out) {

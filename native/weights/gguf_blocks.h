@@ -42,9 +42,6 @@ struct BlockFormat {
 /** That of a source of kind kGguf. Throws Error unsupported. */
 const BlockFormat& BlockFormatOf(const WeightSource& source);
 
-/** Values of the 16 codes of IQ4_NL and IQ4_XS. */
-extern const int8_t kIq4Levels[16];
-
 /** `count` words of nibbles as quads: of the low ones at `low`, of the high ones at `high`. */
 ANLLM_INLINE void SplitNibbles(const Words* words, int count, Words* low, Words* high) {
   for (int i = 0; i < count; i++) {

@@ -65,8 +65,4 @@ uint16_t TruncateToBfloat(float value) {
   return static_cast<uint16_t>(ToBits(value) >> 16);
 }
 
-float ReadHalf(const uint8_t* bytes) {
-  return WidenHalf(static_cast<uint16_t>(bytes[0] | bytes[1] << 8));
-}
-
 }  // namespace anllm::weights

@@ -12,7 +12,4 @@ uint16_t NarrowHalf(float value);
 /** The upper half of the bits, exact for what bfloat16 holds. */
 uint16_t TruncateToBfloat(float value);
 
-/** The binary16 that lies at `bytes`, little-endian. */
-float ReadHalf(const uint8_t* bytes);
-
 }  // namespace anllm::weights

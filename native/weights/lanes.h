@@ -47,12 +47,6 @@ ANLLM_INLINE Words operator<<(const Words& a, int bits) {
 ANLLM_INLINE Words operator>>(const Words& a, int bits) {
   return ForVectors<Words>([&](int i) { return a.v[i] >> bits; });
 }
-ANLLM_INLINE Floats operator+(const Floats& a, const Floats& b) {
-  return ForVectors<Floats>([&](int i) { return a.v[i] + b.v[i]; });
-}
-ANLLM_INLINE Floats operator-(const Floats& a, const Floats& b) {
-  return ForVectors<Floats>([&](int i) { return a.v[i] - b.v[i]; });
-}
 ANLLM_INLINE Floats operator*(const Floats& a, const Floats& b) {
   return ForVectors<Floats>([&](int i) { return a.v[i] * b.v[i]; });
 }
@@ -68,11 +62,6 @@ ANLLM_INLINE Words BitsOf(const Floats& a) {
   Words bits;
   std::memcpy(&bits, &a, sizeof(bits));
   return bits;
-}
-ANLLM_INLINE Floats FloatsOf(const Words& bits) {
-  Floats a;
-  std::memcpy(&a, &bits, sizeof(a));
-  return a;
 }
 /** Byte k of each word. */
 ANLLM_INLINE Words ByteOf(const Words& a, int k) {

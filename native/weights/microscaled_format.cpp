@@ -11,8 +11,8 @@ namespace anllm::weights {
 namespace {
 
 /**
- * MLX's float modes. Element times scale has at most six significant bits, so that bfloat16 holds the weights
- * exactly; only numbers below 2^-126, which no weight has, lose some.
+ * MLX's mxfp8. Element times scale has four significant bits, so that bfloat16 holds the weights exactly;
+ * only numbers below 2^-126, which no weight has, lose some.
  */
 class MicroscaledFormat : public Format {
  public:
