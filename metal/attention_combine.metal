@@ -4,9 +4,9 @@
  */
 #include "attend.h"
 
-enum { COMBINE_SIMDGROUPS = 4, /** Splits that a simdgroup takes at once. */ COMBINED = 8 };
+enum { COMBINE_SIMDGROUPS = 8, /** Splits that a simdgroup takes at once. */ COMBINED = 8 };
 
-KERNEL(attention_combine, 128)
+KERNEL(attention_combine, 256)
 (BUFFER(const float, partials, 0), BUFFER(const int, rows, 1), BUFFER(const float, sinks, 2),
  BUFFER(const uchar, gate, 3), BUFFER(uchar, out, 4), PARAMS(AttentionParams, p, 5), GRID) {
   THREADGROUP_ARRAY(float4, shared, COMBINE_SIMDGROUPS * 32);

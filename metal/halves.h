@@ -157,3 +157,45 @@ inline void store_panel(thread Panels& panels, uint lane, THREADGROUP(uint4) sta
   totals[lane / 4] = total * undo;
   if (!is_plain()) totals[ROWS + lane / 4] = undo;
 }
+
+/** Adds the products of unit `u` of two to the sums. */
+inline void multiply_unit(const thread Codes& codes, uint u, THREADGROUP(uint4) staged,
+                          THREADGROUP(float) totals, uint lane,
+                          thread simdgroup_matrix<float, 8, 8> (&sums)[MAX_TILES]) {
+  simdgroup_matrix<float, 8, 8> products[MAX_TILES];
+  UNROLL_BY_CONSTANT for (uint t = 0; t < (kLaneRows + 1) / 2 * 2; t++) simdgroup_fill(products[t], 0.0f);
+  UNROLL for (uint word = 0; word < 2; word++) {
+    simdgroup_matrix<half, 8, 8> rights[4];
+    load_rights(staged + word * (UNIT_SLOTS / 2), lane, rights);
+    UNROLL for (uint j = 0; j < 4; j += 2) {
+      UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t += 2) {
+        simdgroup_matrix<half, 8, 8> left[4];
+        UNROLL for (uint i = 0; i < 4; i++) {
+          // A last tile without a second one is multiplied twice.
+          const uint tile = min(t + i % 2, kLaneRows - 1);
+          const half2 two = centred_pair(codes.words[tile * 4 + u * 2 + word], j + i / 2);
+          left[i].thread_elements()[0] = two.x;
+          left[i].thread_elements()[1] = two.y;
+        }
+        multiply_two(products[t], products[t + 1], left, rights[j], rights[j + 1]);
+      }
+    }
+  }
+  const float2 total = AS_THREADGROUP(const float2, totals + fragment_column(lane))[0];
+  float2 undo = make_float2(1.0f, 1.0f);
+  if (!is_plain()) undo = AS_THREADGROUP(const float2, totals + ROWS + fragment_column(lane))[0];
+  UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t++) {
+    const float scale = one_of(codes.scales + t * 2, u);
+    const float bias = fma(scale, float(CENTRE), one_of(codes.biases + t * 2, u));
+    float first = products[t].thread_elements()[0];
+    float second = products[t].thread_elements()[1];
+    if (!is_plain()) {
+      first *= undo.x;
+      second *= undo.y;
+    }
+    first = fma(scale, first, float(sums[t].thread_elements()[0]));
+    second = fma(scale, second, float(sums[t].thread_elements()[1]));
+    sums[t].thread_elements()[0] = fma(bias, total.x, first);
+    sums[t].thread_elements()[1] = fma(bias, total.y, second);
+  }
+}

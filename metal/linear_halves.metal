@@ -15,46 +15,6 @@
  */
 #include "halves.h"
 
-/** Adds the products of unit `u` of two to the sums. */
-inline void multiply_unit(const thread Codes& codes, uint u, THREADGROUP(uint4) staged,
-                          THREADGROUP(float) totals, uint lane,
-                          thread simdgroup_matrix<float, 8, 8> (&sums)[MAX_TILES]) {
-  simdgroup_matrix<float, 8, 8> products[MAX_TILES];
-  UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t++) simdgroup_fill(products[t], 0.0f);
-  UNROLL for (uint word = 0; word < 2; word++) {
-    simdgroup_matrix<half, 8, 8> rights[4];
-    load_rights(staged + word * (UNIT_SLOTS / 2), lane, rights);
-    UNROLL for (uint j = 0; j < 4; j += 2) {
-      UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t += 2) {
-        simdgroup_matrix<half, 8, 8> left[4];
-        UNROLL for (uint i = 0; i < 4; i++) {
-          const half2 two = centred_pair(codes.words[(t + i % 2) * 4 + u * 2 + word], j + i / 2);
-          left[i].thread_elements()[0] = two.x;
-          left[i].thread_elements()[1] = two.y;
-        }
-        multiply_two(products[t], products[t + 1], left, rights[j], rights[j + 1]);
-      }
-    }
-  }
-  const float2 total = AS_THREADGROUP(const float2, totals + fragment_column(lane))[0];
-  float2 undo = make_float2(1.0f, 1.0f);
-  if (!is_plain()) undo = AS_THREADGROUP(const float2, totals + ROWS + fragment_column(lane))[0];
-  UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t++) {
-    const float scale = one_of(codes.scales + t * 2, u);
-    const float bias = fma(scale, float(CENTRE), one_of(codes.biases + t * 2, u));
-    float first = products[t].thread_elements()[0];
-    float second = products[t].thread_elements()[1];
-    if (!is_plain()) {
-      first *= undo.x;
-      second *= undo.y;
-    }
-    first = fma(scale, first, float(sums[t].thread_elements()[0]));
-    second = fma(scale, second, float(sums[t].thread_elements()[1]));
-    sums[t].thread_elements()[0] = fma(bias, total.x, first);
-    sums[t].thread_elements()[1] = fma(bias, total.y, second);
-  }
-}
-
 KERNEL(linear_halves, 256)
 (BUFFER(const uchar, x, 0), BUFFER(const uchar, weight, 1), BUFFER(const uchar, scales, 2),
  BUFFER(const uchar, biases, 3), BUFFER(const float, norm_weight, 4), BUFFER(const float, bias, 5),

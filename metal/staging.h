@@ -150,39 +150,45 @@ inline void stage_floats(thread Tile& tile, const thread Team& team, uint first,
 }
 
 /**
- * The same in halves, for a word of eight numbers the pairs (i, i + 4), times a power of two that puts the
- * run's largest number where sums of products neither overflow nor lose digits.
+ * The lane's 8 numbers of a block as halves, for a word of eight numbers the pairs (i, i + 4), times a power
+ * of two that puts the run's largest number where sums of products neither overflow nor lose digits; `totals`
+ * has for each run of the block Σ x and what undoes its factor.
  */
+inline void store_halves(const thread float* x, uint lane, THREADGROUP(uint4) block,
+                         THREADGROUP(float2) totals) {
+  float total = 0.0f;
+  float largest = 0.0f;
+  UNROLL for (uint e = 0; e < 8; e++) {
+    total += x[e];
+    largest = max(largest, fabs(x[e]));
+  }
+  total += simd_shuffle_xor(total, 1);
+  total += simd_shuffle_xor(total, 2);
+  largest = max(largest, simd_shuffle_xor(largest, 1));
+  largest = max(largest, simd_shuffle_xor(largest, 2));
+  // Its exponent alone, as a float has it; what is all zeros need not be changed far.
+  const uint exponent = max(as_type<uint>(largest) >> 23, 32u);
+  const float factor = as_type<float>((254u + LARGEST_EXPONENT - exponent) << 23);
+  uint4 pairs;
+  pairs.x = as_type<uint>(make_half2(x[0] * factor, x[4] * factor));
+  pairs.y = as_type<uint>(make_half2(x[1] * factor, x[5] * factor));
+  pairs.z = as_type<uint>(make_half2(x[2] * factor, x[6] * factor));
+  pairs.w = as_type<uint>(make_half2(x[3] * factor, x[7] * factor));
+  block[slot_of(lane % 4, lane / 4)] = pairs;
+  if (lane % 4 == 0) {
+    totals[lane / 4] = make_float2(total, as_type<float>((exponent - LARGEST_EXPONENT) << 23));
+  }
+}
+
+/** The same for two blocks a simdgroup. */
 inline void stage_halves(thread Tile& tile, const thread Team& team, uint first, uint lane,
                          THREADGROUP(float4) staged) {
+  THREADGROUP(float2) totals = AS_THREADGROUP(float2, staged + team.count * PANEL);
   UNROLL for (uint i = 0; i < 2; i++) {
     const uint block = i * team.count + team.index;
     float x[8];
     load_x(tile, block_column(team, first + block) + lane * 8, x);
-    float total = 0.0f;
-    float largest = 0.0f;
-    UNROLL for (uint e = 0; e < 8; e++) {
-      total += x[e];
-      largest = max(largest, fabs(x[e]));
-    }
-    total += simd_shuffle_xor(total, 1);
-    total += simd_shuffle_xor(total, 2);
-    largest = max(largest, simd_shuffle_xor(largest, 1));
-    largest = max(largest, simd_shuffle_xor(largest, 2));
-    // Its exponent alone, as a float has it; what is all zeros need not be changed far.
-    const uint exponent = max(as_type<uint>(largest) >> 23, 32u);
-    const float factor = as_type<float>((254u + LARGEST_EXPONENT - exponent) << 23);
-    uint4 pairs;
-    pairs.x = as_type<uint>(make_half2(x[0] * factor, x[4] * factor));
-    pairs.y = as_type<uint>(make_half2(x[1] * factor, x[5] * factor));
-    pairs.z = as_type<uint>(make_half2(x[2] * factor, x[6] * factor));
-    pairs.w = as_type<uint>(make_half2(x[3] * factor, x[7] * factor));
-    AS_THREADGROUP(uint4, staged)[block * (PANEL / 2) + slot_of(lane % 4, lane / 4)] = pairs;
-    if (lane % 4 == 0) {
-      AS_THREADGROUP(float2, staged + team.count * PANEL)
-      [block * SET_LANES + lane / 4] =
-          make_float2(total, as_type<float>((exponent - LARGEST_EXPONENT) << 23));
-    }
+    store_halves(x, lane, AS_THREADGROUP(uint4, staged) + block * (PANEL / 2), totals + block * SET_LANES);
   }
 }
 

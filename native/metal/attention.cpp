@@ -23,7 +23,7 @@ constexpr uint32_t kSummary = 4;
 constexpr uint32_t kMatrixRows = 8;
 constexpr uint32_t kMatrixBlock = 64;
 constexpr uint32_t kMaxMatrixDim = 128;
-constexpr uint32_t kCombineSimdgroups = 4;
+constexpr uint32_t kCombineSimdgroups = 8;
 /** No device is taken to be wider: memory for the splits is planned without one. */
 constexpr uint32_t kMostBusySimdgroups = 4096;
 

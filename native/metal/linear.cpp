@@ -13,6 +13,9 @@ constexpr uint32_t kTileM = 32;
 constexpr uint32_t kTileN = 64;
 constexpr uint32_t kTileK = 64;
 
+/** Of a simdgroup in metal/linear_parts.metal: PART_SLOTS uint4. */
+constexpr uint32_t kPartBytes = 68 * 16;
+
 /** From here on tiles beat a second pass over the weights. */
 constexpr uint32_t kMatmulRows = 2 * kBatchRows + 1;
 /** Threadgroups of a matrix product that keep the largest GPU busy. */
@@ -121,11 +124,39 @@ void LinearVector(Dispatcher& dispatcher, const LinearOperand& op, const VectorS
                  LinearParamsOf(op));
 }
 
-/** What linear_halves needs beyond halves: pairs of units, and aligned rows of x. */
-bool HasPanels(const LinearOperand& op) {
+/** Whether rows of x begin at multiples of 16 bytes. */
+bool IsAligned(const LinearOperand& op) {
   const uint32_t alignment = op.x.type == DTYPE_F16 ? 8 : 4;
-  return op.weight.columns % 128 == 0 && StrideOf(op.x, op.weight.columns) % alignment == 0 &&
-         op.x.column % alignment == 0;
+  return StrideOf(op.x, op.weight.columns) % alignment == 0 && op.x.column % alignment == 0;
+}
+/** What linear_slices takes. */
+bool HasSlices(const LinearOperand& op) {
+  return LinearConstants(op).is_half != 0 && !op.is_glu && op.norm.bias.buffer == nullptr && IsAligned(op);
+}
+/** What linear_halves needs beyond halves: pairs of units. */
+bool HasPanels(const LinearOperand& op) {
+  return op.weight.columns % 128 == 0 && IsAligned(op);
+}
+
+/** What linear_parts takes. */
+bool HasParts(const LinearOperand& op) {
+  return LinearConstants(op).is_half != 0 && HasPanels(op) && !op.is_glu && op.x.type == DTYPE_F16 &&
+         op.norm.kind == NORM_NONE;
+}
+
+void LinearSlices(Dispatcher& dispatcher, const LinearOperand& op, const SliceShape& shape) {
+  Constants constants = LinearConstants(op);
+  constants.lane_rows = shape.lane_rows;
+  constants.split = shape.rounds;
+  constants.simdgroups = shape.simdgroups;
+  dispatcher.Run({"linear_slices",
+                  constants,
+                  {DivideUp(op.outputs, kSliceSets * shape.lane_rows), op.rows, 1},
+                  shape.simdgroups * kSimdWidth,
+                  shape.simdgroups * kSliceStagedBytes},
+                 {op.x.view, op.weight.data, op.weight.scales, op.weight.biases, op.norm.weight, op.bias,
+                  op.residual, op.out.view},
+                 LinearParamsOf(op));
 }
 
 void LinearBatch(Dispatcher& dispatcher, const LinearOperand& op, const BatchShape& shape) {
@@ -143,6 +174,20 @@ void LinearBatch(Dispatcher& dispatcher, const LinearOperand& op, const BatchSha
                  {op.x.view, op.weight.data, op.weight.scales, op.weight.biases, op.norm.weight, op.bias,
                   op.residual, op.out.view},
                  LinearParamsOf(op));
+}
+
+void LinearParts(Dispatcher& dispatcher, const LinearOperand& op, const PartShape& shape) {
+  Constants constants = LinearConstants(op);
+  constants.lane_rows = shape.lane_rows;
+  constants.simdgroups = shape.simdgroups;
+  dispatcher.Run(
+      {"linear_parts",
+       constants,
+       {DivideUp(op.outputs, kBatchRows * shape.lane_rows), DivideUp(op.rows, kBatchRows), 1},
+       shape.simdgroups * kSimdWidth,
+       shape.simdgroups * kPartBytes},
+      {op.x.view, op.weight.data, op.weight.scales, op.weight.biases, op.bias, op.residual, op.out.view},
+      LinearParamsOf(op));
 }
 
 ScratchBytes LinearScratchOf(const LinearOperand& op) {
@@ -173,13 +218,16 @@ void Linear(Dispatcher& dispatcher, const LinearOperand& op, const Scratch& scra
     dispatcher.Barrier();
     plain.norm = {};
   }
-  if (UsesTiles(op)) {
-    Tiles(dispatcher, plain, scratch);
-  } else if (op.rows > 1) {
-    LinearBatch(dispatcher, plain, PlanBatch(plain, dispatcher.device()));
-  } else {
-    LinearVector(dispatcher, plain, PlanVector(plain, dispatcher.device()));
+  const Device& device = dispatcher.device();
+  if (UsesTiles(plain)) return Tiles(dispatcher, plain, scratch);
+  if (plain.rows > 1) {
+    const auto parts = HasParts(plain) ? PlanParts(plain, device) : std::nullopt;
+    if (parts) return LinearParts(dispatcher, plain, *parts);
+    return LinearBatch(dispatcher, plain, PlanBatch(plain, device));
   }
+  const auto slices = HasSlices(plain) ? PlanSlices(plain, device) : std::nullopt;
+  if (slices) return LinearSlices(dispatcher, plain, *slices);
+  LinearVector(dispatcher, plain, PlanVector(plain, device));
 }
 
 }  // namespace anllm::metal

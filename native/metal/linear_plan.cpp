@@ -16,6 +16,20 @@ constexpr uint32_t kMaxMembers = 4;
 /** Simdgroups of a threadgroup of one row: they find what its norm needs together. */
 constexpr uint32_t kLeastSimdgroups = 4;
 constexpr uint32_t kMaxSplit = 8;
+// See metal/linear_slices.metal.
+constexpr uint32_t kSliceColumns = 512;
+constexpr uint32_t kMaxSlicers = 16;
+/** Weights of so many numbers for each busy simdgroup are read faster by linear_matvec. */
+constexpr uint32_t kManyNumbers = 3 * 8192;
+/** Simdgroups that have a slice each; with more slices fewer simdgroups take several, whose registers leave
+ * room for as many threadgroups. */
+constexpr uint32_t kLoneSlicers = 8;
+constexpr uint32_t kSlicers = 5;
+/** Rounds are unrolled, so that the next one's words are on their way. */
+constexpr uint32_t kMaxRounds = 6;
+// See metal/linear_parts.metal.
+constexpr uint32_t kMaxTiles = 4;
+constexpr uint32_t kMaxParts = 16;
 /** Simdgroups of a core that hide its memory's latency: what Device::busy_simdgroups counts. */
 constexpr uint32_t kSimdgroupsOfCore = 16;
 
@@ -41,6 +55,30 @@ VectorShape PlanVector(const LinearOperand& op, const Device& device) {
     split *= 2;
   }
   return {lane_rows, split, split == 1 ? kLeastSimdgroups : kMaxSplit};
+}
+
+std::optional<SliceShape> PlanSlices(const LinearOperand& op, const Device& device) {
+  // x that is normed costs more, so more rows share it.
+  const uint32_t lane_rows = op.x.type == DTYPE_F32 ? 8 : 4;
+  const uint32_t slices = DivideUp(op.weight.columns, kSliceColumns);
+  const uint32_t rounds = slices <= kLoneSlicers ? 1 : std::min(DivideUp(slices, kSlicers), kMaxRounds);
+  const uint32_t simdgroups = DivideUp(slices, rounds);
+  const uint64_t numbers = uint64_t{op.outputs} * op.weight.columns;
+  if (numbers >= uint64_t{kManyNumbers} * device.busy_simdgroups() || op.outputs < lane_rows ||
+      simdgroups > kMaxSlicers) {
+    return std::nullopt;
+  }
+  return SliceShape{lane_rows, simdgroups, rounds};
+}
+
+std::optional<PartShape> PlanParts(const LinearOperand& op, const Device& device) {
+  const uint32_t cores = std::max(device.busy_simdgroups() / kSimdgroupsOfCore, 1u);
+  const uint32_t tiles = DivideUp(op.outputs, kTileRows);
+  // One threadgroup a core: a second one would only wait for the first.
+  if (tiles > kMaxTiles * cores) return std::nullopt;
+  const uint32_t lane_rows = std::max(DivideUp(tiles, cores), 2u);
+  // A simdgroup has two units at a time, and a half of a tile to end with.
+  return PartShape{lane_rows, std::clamp(op.weight.columns / (2 * kUnit), 2 * lane_rows, kMaxParts)};
 }
 
 BatchShape PlanBatch(const LinearOperand& op, const Device& device) {

@@ -282,6 +282,71 @@ describe('linear on the soft device', { skip }, () => {
     }
   });
 
+  it('one row of halves in slices: tails, last rows, every coding of scales', async () => {
+    for (const scaleType of ['f32', 'f16', 'bf16'] as const) {
+      for (const groupSize of [64, 128]) {
+        const format = affine(4, groupSize, scaleType);
+        for (const columns of [128, 512, 640, 1152]) {
+          // Less than a lane's rows, a whole tile, and one output to either side of it.
+          for (const outputs of [3, 4, 7, 8, 9, 16, 17]) {
+            const test: Case = { rows: 1, columns, outputs, format, type: 'f16' };
+            await check(runner, { ...test, residual: true }, outputs);
+            await check(runner, { ...test, norm: 'rms', bias: true }, outputs);
+          }
+        }
+      }
+    }
+  });
+
+  it('one row of halves: a slice a simdgroup, and several from 4097 columns on', async () => {
+    for (const columns of [64, 4096, 4160, 9728, 15360, 15424]) {
+      for (const type of ['f16', 'f32'] as const) {
+        const test: Case = { rows: 1, columns, outputs: 19, format: affine(4), type };
+        await check(runner, { ...test, norm: 'rms', residual: true }, columns);
+        if (type === 'f16') await check(runner, { ...test, bias: true, factor: 0.5 }, columns);
+      }
+    }
+  });
+
+  it('a few rows of halves that no norm changes: every number of rows, odd tiles', async () => {
+    for (let rows = 2; rows <= 9; rows++) {
+      for (const outputs of [1, 8, 16, 17, 75]) {
+        const columns = 128 * rows;
+        const test: Case = { rows, columns, outputs, format: affine(4), type: 'f16' };
+        await check(runner, { ...test, residual: true, bias: true }, outputs);
+      }
+    }
+    for (const columns of [128, 2048, 2176, 4352]) {
+      const format = affine(4, 128, 'bf16');
+      const test: Case = { rows: 8, columns, outputs: 33, format, type: 'f16' };
+      await check(runner, { ...test, activation: 'silu' }, columns);
+    }
+  });
+
+  // 16 simdgroups a core: two, three and four tiles of outputs a threadgroup, and too many.
+  for (const simdgroups of [16, 48]) {
+    it(`weights around the largest that ${simdgroups} simdgroups take as a small one`, async () => {
+      const other = await Runner.start({ simdgroups });
+      try {
+        const cores = simdgroups / 16;
+        for (const tiles of [2, 3, 4, 5]) {
+          for (const extra of [-1, 0, 1]) {
+            const outputs = 8 * tiles * cores + extra;
+            const test: Case = { rows: 6, columns: 256, outputs, format: affine(4), type: 'f16' };
+            await check(other, { ...test, residual: true }, outputs);
+          }
+        }
+        const most = (3 * 8192 * simdgroups) / 2048;
+        for (const outputs of [most - 1, most]) {
+          const test: Case = { rows: 1, columns: 2048, outputs, format: affine(4), type: 'f16' };
+          await check(other, test, outputs);
+        }
+      } finally {
+        other.stop();
+      }
+    });
+  }
+
   // From one simdgroup an output and four rows a lane to eight and two, from x shared by four simdgroups to x of each.
   for (const simdgroups of [1, 640, 8192]) {
     it(`a GPU that ${simdgroups} simdgroups keep busy`, async () => {

@@ -13,8 +13,8 @@ constexpr char kDrawing[] = "drawing of tokens";
 /** binary16 has 11 bits; sums of a hundred such products stay far below. */
 constexpr double kTolerance = 5e-3;
 
-/** x [rows, columns] · wᵀ for a weight of 4 bits. */
-double TestLinear(Bench& bench, uint32_t rows, bool is_half) {
+/** x [rows, columns] · wᵀ for a weight of 4 bits; `is_half`: products are halves, whatever x are. */
+double TestLinear(Bench& bench, uint32_t rows, bool is_half, DType x_type) {
   constexpr uint32_t kOutputs = 72;
   // Kernels of few rows have a form for halves with larger groups.
   const uint32_t columns = is_half ? 256 : 160, group = is_half ? 64 : 32;
@@ -37,7 +37,7 @@ double TestLinear(Bench& bench, uint32_t rows, bool is_half) {
     }
   }
   LinearOperand op{.rows = rows,
-                   .x = is_half ? bench.Halves(x) : Values{bench.Place(x)},
+                   .x = x_type == DTYPE_F16 ? bench.Halves(x) : Values{bench.Place(x)},
                    .weight = {.rows = kOutputs,
                               .columns = columns,
                               .type = DTYPE_AFFINE,
@@ -47,7 +47,8 @@ double TestLinear(Bench& bench, uint32_t rows, bool is_half) {
                               .scales = bench.Place(scales),
                               .biases = bench.Place(biases)},
                    .out = {bench.Allocate(expected.size() * sizeof(float))},
-                   .outputs = kOutputs};
+                   .outputs = kOutputs,
+                   .is_fast = is_half};
   const ScratchBytes bytes = LinearScratchOf(op);
   const Scratch scratch{.parts = bench.Allocate(std::max<size_t>(bytes.parts, 16))};
   bench.Run([&](Dispatcher& dispatcher) { Linear(dispatcher, op, scratch); });
@@ -135,11 +136,13 @@ std::vector<SelfTestResult> SelfTest(Device& device) {
     std::function<double(Bench&)> run;
   };
   const Test tests[] = {
-      {"matrix times one row", [](Bench& b) { return TestLinear(b, 1, false); }},
-      {"matrix times a few rows", [](Bench& b) { return TestLinear(b, 5, false); }},
-      {"matrix times a few rows of halves", [](Bench& b) { return TestLinear(b, 5, true); }},
-      {"matrix times many rows", [](Bench& b) { return TestLinear(b, 40, false); }},
-      {"matrix times many rows of halves", [](Bench& b) { return TestLinear(b, 40, true); }},
+      {"matrix times one row", [](Bench& b) { return TestLinear(b, 1, false, DTYPE_F32); }},
+      {"matrix times one row of halves", [](Bench& b) { return TestLinear(b, 1, true, DTYPE_F16); }},
+      {"matrix times a few rows", [](Bench& b) { return TestLinear(b, 5, false, DTYPE_F32); }},
+      {"matrix times a few rows of halves", [](Bench& b) { return TestLinear(b, 5, true, DTYPE_F16); }},
+      {"matrix times a few rows as halves", [](Bench& b) { return TestLinear(b, 5, true, DTYPE_F32); }},
+      {"matrix times many rows", [](Bench& b) { return TestLinear(b, 40, false, DTYPE_F32); }},
+      {"matrix times many rows of halves", [](Bench& b) { return TestLinear(b, 40, true, DTYPE_F16); }},
       {"norm", [](Bench& b) { return TestNorm(b); }},
       {"attention of one row", [](Bench& b) { return TestAttention(b, 1, 2); }},
       {"attention of one row and many heads", [](Bench& b) { return TestAttention(b, 1, 8); }},

@@ -37,6 +37,42 @@ void BenchVectors(Bench& bench, const ProductShape& shape) {
   }
 }
 
+void BenchSlices(Bench& bench, const ProductShape& shape) {
+  if (shape.role == Role::kGlu) return;
+  const Product product(bench, shape, 1);
+  const auto plan = PlanSlices(product.At(0), bench.device);
+  const uint32_t slices = (shape.columns + 511) / 512;
+  for (const uint32_t lane_rows : {4u, 8u}) {
+    for (uint32_t rounds = 1; rounds <= 6; rounds++) {
+      const SliceShape division{lane_rows, (slices + rounds - 1) / rounds, rounds};
+      if (division.simdgroups > 16 || division.simdgroups < 2) continue;
+      const Times times = TimesOf(bench, product.copies(), [&](Dispatcher& dispatcher, size_t i) {
+        LinearSlices(dispatcher, product.At(i), division);
+      });
+      Print(shape, "1 row",
+            std::to_string(lane_rows) + " rows a lane, " + std::to_string(rounds) + " slices of " +
+                std::to_string(division.simdgroups) + " simdgroups",
+            plan && std::memcmp(&*plan, &division, sizeof(division)) == 0, times);
+    }
+  }
+}
+
+void BenchParts(Bench& bench, const ProductShape& shape) {
+  if (shape.role != Role::kResidual) return;
+  const Product product(bench, shape, 8);
+  const auto plan = PlanParts(product.At(0), bench.device);
+  for (uint32_t lane_rows = 1; lane_rows <= 4; lane_rows++) {
+    for (const uint32_t simdgroups : {8u, 12u, 16u}) {
+      const PartShape division{lane_rows, simdgroups};
+      const Times times = TimesOf(bench, product.copies(), [&](Dispatcher& dispatcher, size_t i) {
+        LinearParts(dispatcher, product.At(i), division);
+      });
+      Print(shape, "8 rows", std::to_string(lane_rows) + " tiles, " + std::to_string(simdgroups) + " parts",
+            plan && std::memcmp(&*plan, &division, sizeof(division)) == 0, times);
+    }
+  }
+}
+
 void BenchBatches(Bench& bench, const ProductShape& shape) {
   const Product product(bench, shape, 8);
   const BatchShape plan = PlanBatch(product.At(0), bench.device);
@@ -62,6 +98,8 @@ void BenchShapes(Bench& bench) {
   for (const ProductShape& shape : kProductShapes) {
     if (std::strcmp(shape.model, "4B") != 0) continue;
     BenchVectors(bench, shape);
+    BenchSlices(bench, shape);
+    BenchParts(bench, shape);
     BenchBatches(bench, shape);
   }
 }
