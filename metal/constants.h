@@ -64,7 +64,14 @@
   /* Products of 4-bit numbers are halves */     \
   X(37, kIsHalf, is_half)
 
-enum DType { DTYPE_F32 = 0, DTYPE_F16 = 1, DTYPE_BF16 = 2, DTYPE_AFFINE = 3 };
+enum DType {
+  DTYPE_F32 = 0,
+  DTYPE_F16 = 1,
+  DTYPE_BF16 = 2,
+  DTYPE_AFFINE = 3,
+  /** Of keys and values: see paging.h. */
+  DTYPE_I8 = 4
+};
 enum NormKind { NORM_NONE = 0, NORM_RMS = 1, NORM_LAYER = 2 };
 enum ActivationKind {
   ACTIVATION_NONE = 0,

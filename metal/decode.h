@@ -77,14 +77,13 @@ inline uint lane_of(uint key) {
   return key % step_keys() * key_lanes() + within;
 }
 
-/** Heads' vectors in the pool, counted in BLOCK_TOKENS rows, of the tile's blocks; those past the last
- * position read its block again. */
+/** First rows in the pool of the tile's blocks; those past the last position read its block again. */
 inline void find_blocks(const thread Reader& reader, uint tile, constant AttentionParams& p,
                         thread ulong* blocks) {
   UNROLL for (uint b = 0; b < TILE_BLOCKS; b++) {
     const uint key = min(tile * TILE_KEYS + b * BLOCK_TOKENS, reader.position);
-    blocks[b] = block_offset(reader.block_tables, p.blocks_per_sequence, reader.sequence, key, p.kv_heads,
-                             reader.kv_head, 1);
+    blocks[b] = block_row(reader.block_tables, p.blocks_per_sequence, reader.sequence, key, p.kv_heads,
+                          reader.kv_head);
   }
 }
 
@@ -108,20 +107,19 @@ inline float exchange(thread float* shares, uint count, uint lane) {
 /** scores[h] of the lane: of the key that `step_of` and the lane's place among its step's keys say. */
 inline void score_tile(const thread Reader& reader, const thread ulong* blocks, uint lane,
                        thread float* scores) {
-  const uint bytes = kKvType == DTYPE_F32 ? 4 : 2;
   const uint steps = min(key_lanes(), uint(MAX_STEPS));
   UNROLL_BY_CONSTANT for (uint first = 0; first < key_lanes(); first += steps) {
     float shares[MAX_HEADS * MAX_STEPS];
     UNROLL_BY_CONSTANT for (uint step = 0; step < steps; step++) {
       const uint key = (first + step) * step_keys() + lane / key_lanes();
       const ulong block = blocks[(first + step) * step_keys() / BLOCK_TOKENS];
-      const ulong row = (block + key % BLOCK_TOKENS) * kKeyDim;
+      const ulong row = block + key % BLOCK_TOKENS;
       UNROLL_BY_CONSTANT for (uint h = 0; h < kHeadsPerSimdgroup; h++) shares[h * MAX_STEPS + step] = 0.0f;
       UNROLL_BY_CONSTANT for (uint i = 0; i < key_vectors(); i++) {
         const uint column = (i * key_lanes() + lane % key_lanes()) * VECTOR;
         if (kKeyDim % (key_lanes() * VECTOR) != 0 && column >= kKeyDim) break;
         float vector[VECTOR];
-        load_values8(reader.keys + row * bytes, kKvType, column, vector);
+        load_slots8(reader.keys, row, kKeyDim, column, vector);
         UNROLL_BY_CONSTANT for (uint h = 0; h < kHeadsPerSimdgroup; h++) {
           float share = shares[h * MAX_STEPS + step];
           UNROLL for (uint e = 0; e < VECTOR; e++) {
@@ -154,20 +152,19 @@ inline void attend_tile(thread Reader& reader, uint tile, const thread ulong* bl
     reader.totals[h] = reader.totals[h] * factor + weights[h];
     UNROLL for (uint e = 0; e < VECTOR; e++) reader.sums[h * VECTOR + e] *= factor;
   }
-  const uint bytes = kKvType == DTYPE_F32 ? 4 : 2;
   const uint column = lane % value_lanes() * VECTOR;
   const bool has_column = column < kValueDim;
   UNROLL for (uint step = 0; step < 32; step++) {
     if (step >= value_lanes()) break;
     const uint own = step * step_values() + lane / value_lanes();
-    const ulong row = (blocks[step * step_values() / BLOCK_TOKENS] + own % BLOCK_TOKENS) * kValueDim;
+    const ulong row = blocks[step * step_values() / BLOCK_TOKENS] + own % BLOCK_TOKENS;
     float weight[MAX_HEADS];
     UNROLL_BY_CONSTANT for (uint h = 0; h < kHeadsPerSimdgroup; h++) {
       weight[h] = simd_shuffle(weights[h], lane_of(own));
     }
     if (!has_column) continue;
     float vector[VECTOR];
-    load_values8(reader.values + row * bytes, kKvType, column, vector);
+    load_slots8(reader.values, row, kValueDim, column, vector);
     UNROLL_BY_CONSTANT for (uint h = 0; h < kHeadsPerSimdgroup; h++) {
       UNROLL for (uint e = 0; e < VECTOR; e++) {
         reader.sums[h * VECTOR + e] = fma(vector[e], weight[h], reader.sums[h * VECTOR + e]);

@@ -37,10 +37,31 @@ inline void set_elements(thread simdgroup_matrix<half, 8, 8> (&q)[MAX_MATRICES],
   }
 }
 
-/** The lane's vectors of the keys or values of a block. */
+/** The lane's vectors of the keys or values of a block, as `load_raw8` gives them. */
 struct Vectors {
   uint4 of[BLOCK_MATRICES * MAX_VECTORS * 2];
 };
+
+/** Eight elements of a row of the pool as they are stored: halves, or codes and their scale. */
+inline uint4 load_raw8(DEVICE(const uchar) pool, ulong row, uint dim, uint column) {
+  if (kKvType != DTYPE_I8) return AS_DEVICE(const uint4, pool)[(row * dim + column) / VECTOR];
+  const uint2 codes = AS_DEVICE(const uint2, pool + codes_of(row, dim))[column / VECTOR];
+  const uint4 raw = {codes.x, codes.y, as_type<uint>(scale_of(pool, row, dim, column)), 0};
+  return raw;
+}
+/** The same as halves. */
+inline uint4 halves_of(uint4 raw) {
+  if (kKvType != DTYPE_I8) return raw;
+  const float scale = as_type<float>(raw.z);
+  uint two[4];
+  UNROLL for (uint i = 0; i < 4; i++) {
+    const uint word = i < 2 ? raw.x : raw.y;
+    two[i] =
+        as_type<uint>(make_half2(code_of(word, i % 2 * 2) * scale, code_of(word, i % 2 * 2 + 1) * scale));
+  }
+  const uint4 halves = {two[0], two[1], two[2], two[3]};
+  return halves;
+}
 
 /** Adds a block of keys to the sums, `first` being its first position and `row` its first row in the pool. */
 inline void attend_block(thread simdgroup_matrix<half, 8, 8> (&q)[MAX_MATRICES],
@@ -52,18 +73,18 @@ inline void attend_block(thread simdgroup_matrix<half, 8, 8> (&q)[MAX_MATRICES],
   UNROLL for (uint g = 0; g < BLOCK_MATRICES; g++) {
     UNROLL_BY_CONSTANT for (uint b = 0; b < kKeyDim / BLOCK_DIM; b++) {
       UNROLL for (uint n = 0; n < 2; n++) {
-        const ulong at = (row + g * MATRIX_KEYS + key_row(lane, n)) * kKeyDim + b * BLOCK_DIM;
         keys.of[(g * MAX_VECTORS + b) * 2 + n] =
-            AS_DEVICE(const uint4, reader.keys)[(at + key_column(lane, n)) / VECTOR];
+            load_raw8(reader.keys, row + g * MATRIX_KEYS + key_row(lane, n), kKeyDim,
+                      b * BLOCK_DIM + key_column(lane, n));
       }
     }
   }
   UNROLL for (uint g = 0; g < BLOCK_MATRICES; g++) {
     UNROLL_BY_CONSTANT for (uint b = 0; b < kValueDim / BLOCK_DIM; b++) {
       UNROLL for (uint n = 0; n < 2; n++) {
-        const ulong at = (row + g * MATRIX_KEYS + value_row(lane, n)) * kValueDim + b * BLOCK_DIM;
         values.of[(g * MAX_VECTORS + b) * 2 + n] =
-            AS_DEVICE(const uint4, reader.values)[(at + value_column(lane, n)) / VECTOR];
+            load_raw8(reader.values, row + g * MATRIX_KEYS + value_row(lane, n), kValueDim,
+                      b * BLOCK_DIM + value_column(lane, n));
       }
     }
   }
@@ -73,7 +94,7 @@ inline void attend_block(thread simdgroup_matrix<half, 8, 8> (&q)[MAX_MATRICES],
     UNROLL_BY_CONSTANT for (uint b = 0; b < kKeyDim / BLOCK_DIM; b++) {
       simdgroup_matrix<half, 8, 8> rights[8];
       const uint at = (g * MAX_VECTORS + b) * 2;
-      zip_rights(keys.of[at], keys.of[at + 1], rights);
+      zip_rights(halves_of(keys.of[at]), halves_of(keys.of[at + 1]), rights);
       UNROLL for (uint i = 0; i < 8; i += 2) {
         multiply_pair(scores[g], q[b * 8 + i], q[b * 8 + i + 1], rights[i], rights[i + 1]);
       }
@@ -104,7 +125,7 @@ inline void attend_block(thread simdgroup_matrix<half, 8, 8> (&q)[MAX_MATRICES],
     simdgroup_matrix<half, 8, 8> rights[BLOCK_MATRICES][8];
     UNROLL for (uint g = 0; g < BLOCK_MATRICES; g++) {
       const uint at = (g * MAX_VECTORS + b) * 2;
-      zip_rights(values.of[at], values.of[at + 1], rights[g]);
+      zip_rights(halves_of(values.of[at]), halves_of(values.of[at + 1]), rights[g]);
     }
     UNROLL for (uint i = 0; i < 8; i++) {
       sums[b * 8 + i].thread_elements()[0] *= factor;

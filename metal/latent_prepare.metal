@@ -1,8 +1,9 @@
 /**
  * Multi-head latent attention (DeepSeek-V2, https://arxiv.org/abs/2405.04434) before the attention itself: kv
  * holds every head's key columns without the shared ones, then every head's values; rotates the ends of
- * queries and the shared key, writes keys and values to the pool and q to out [T, heads * key_dim]. Grid:
- * heads * (2 key_dim + value_dim) / ELEMENT_THREADS, T.
+ * queries and the shared key, writes keys and values to the pool and q to out [T, heads * key_dim]. A
+ * simdgroup takes 32 columns of a head. Grid: heads * (2 key_dim + value_dim, each rounded up to 32) /
+ * ELEMENT_THREADS, T.
  */
 #include "paging.h"
 #include "rotate.h"
@@ -13,7 +14,8 @@ KERNEL(latent_prepare, ELEMENT_THREADS)
  BUFFER(const int, block_tables, 6), BUFFER(uchar, out, 7), BUFFER(uchar, keys, 8), BUFFER(uchar, values, 9),
  PARAMS(LatentPrepareParams, p, 10), GRID) {
   const uint row = group.y;
-  const uint head_columns = 2 * p.key_dim + p.value_dim;
+  const uint key_columns = code_groups(p.key_dim) * CODE_GROUP;
+  const uint head_columns = 2 * key_columns + code_groups(p.value_dim) * CODE_GROUP;
   const uint column = group.x * ELEMENT_THREADS + thread_index;
   if (column >= p.heads * head_columns) return;
   const uint head = column / head_columns;
@@ -23,23 +25,24 @@ KERNEL(latent_prepare, ELEMENT_THREADS)
   const uint own = p.rope_start;
   const uint kv_first = row * p.heads * (own + p.value_dim);
 
-  if (within >= 2 * p.key_dim) {
-    const uint i = within - 2 * p.key_dim;
-    const ulong slot =
-        slot_offset(block_tables, p.blocks_per_sequence, sequence, position, p.heads, head, p.value_dim);
-    store_slot(values, slot, i, load_value(kv, kXType, kv_first + p.heads * own + head * p.value_dim + i));
+  const ulong slot = slot_row(block_tables, p.blocks_per_sequence, sequence, position, p.heads, head);
+
+  if (within >= 2 * key_columns) {
+    const uint i = within - 2 * key_columns;
+    const uint first = kv_first + p.heads * own + head * p.value_dim;
+    store_slot(values, slot, p.value_dim, i, i < p.value_dim ? load_value(kv, kXType, first + i) : 0.0f);
     return;
   }
-  const bool is_query = within < p.key_dim;
-  const uint i = is_query ? within : within - p.key_dim;
+  const bool is_query = within < key_columns;
+  const uint i = is_query ? within : within - key_columns;
   // First element of the part that turns.
   const uint turning = is_query ? row * p.q_stride + p.q_column + head * p.key_dim + own
                                 : row * p.shared_stride + p.shared_column;
-  float value;
+  float value = 0.0f;
   if (i < own) {
     value = is_query ? load_value(q, kXType, turning - own + i)
                      : load_value(kv, kXType, kv_first + head * own + i);
-  } else {
+  } else if (i < p.key_dim) {
     DEVICE(const uchar) source = q;
     if (!is_query) source = shared_key;
     value = load_value(source, kXType, turning + i - own);
@@ -50,11 +53,9 @@ KERNEL(latent_prepare, ELEMENT_THREADS)
           value * rotation.cosine + load_value(source, kXType, turning + rotation.partner) * rotation.sine;
     }
   }
-  if (is_query) {
+  if (!is_query) {
+    store_slot(keys, slot, p.key_dim, i, value);
+  } else if (i < p.key_dim) {
     store_value(out, kOutType, (row * p.heads + head) * p.key_dim + i, value);
-  } else {
-    const ulong slot =
-        slot_offset(block_tables, p.blocks_per_sequence, sequence, position, p.heads, head, p.key_dim);
-    store_slot(keys, slot, i, value);
   }
 }

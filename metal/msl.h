@@ -59,6 +59,11 @@ inline uint with_bits_of(uint word, uint mask, uint base) {
   return (word & mask) | base;
 }
 
+/** The nearest whole number, the even one of two. */
+inline float round_to_even(float x) {
+  return rint(x);
+}
+
 inline half2 make_half2(float x, float y) {
   return half2(half(x), half(y));
 }

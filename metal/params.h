@@ -14,6 +14,11 @@ using uint = uint32_t;
 
 /** Tokens in one block of the key/value pool. */
 enum { BLOCK_TOKENS = 16 };
+/** Neighbouring columns of a key or value whose 8-bit codes share a scale: the lanes of a simdgroup. */
+enum { CODE_GROUP = 32 };
+inline uint code_groups(uint dim) {
+  return (dim + CODE_GROUP - 1) / CODE_GROUP;
+}
 /** Widest head, and the threads of the kernels that take one element each. */
 enum { MAX_HEAD_DIM = 256, ELEMENT_THREADS = 256 };
 

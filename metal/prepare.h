@@ -93,7 +93,9 @@ inline void rotate_staged(const thread Heads& heads, uint part, THREADGROUP(floa
 inline void store_head(const thread Heads& heads, uint part, uint head, uint sequence,
                        DEVICE(const int) block_tables, DEVICE(uchar) pool, THREADGROUP(float) x, uint lane,
                        constant AttentionPrepareParams& p) {
-  const ulong slot = slot_offset(block_tables, p.blocks_per_sequence, sequence, heads.position, p.kv_heads,
-                                 head, p.head_dim);
-  for (uint i = lane; i < p.head_dim; i += 32) store_slot(pool, slot, i, rotated(heads, part, i, x, p));
+  const ulong row = slot_row(block_tables, p.blocks_per_sequence, sequence, heads.position, p.kv_heads, head);
+  for (uint first = 0; first < p.head_dim; first += 32) {
+    const uint i = first + lane;
+    store_slot(pool, row, p.head_dim, i, i < p.head_dim ? rotated(heads, part, i, x, p) : 0.0f);
+  }
 }

@@ -3,7 +3,7 @@
  *
  *   describe() → { isas: string[], threads: number, kvBlockSize: number }
  *   describeMetal() → { name: string, kvBlockSize: number, selfTest: { name: string, error: number, failure:
- * string, isGood: boolean, isDrawing: boolean }[] }, or null where there is no such device; takes a fraction
+ * string, isGood: boolean, scope: string }[] }, or null where there is no such device; takes a fraction
  * of a second compile(program, sources, options) → Promise<handle>; handle { threads, bytesPerToken,
  * blockBytes, stateBytes } step(handle, tokens, positions, offsets, blockTables, blocksPerSequence,
  * logitRows, stateSlots, columns, draws: Float64Array, masks: Uint32Array) → Promise<{ ids, logits }>, see
@@ -94,6 +94,18 @@ struct CompileOptions {
   program::CpuOptions cpu;
 };
 
+DType KvTypeOf(KvFormat format) {
+  switch (format) {
+    case KvFormat::kFloat:
+      return DTYPE_F32;
+    case KvFormat::kHalf:
+      return DTYPE_F16;
+    case KvFormat::kInt8:
+      return DTYPE_I8;
+  }
+  return DTYPE_F32;
+}
+
 std::unique_ptr<program::Executable> MakeExecutable(const program::Program& program,
                                                     const std::vector<weights::WeightSource>& sources,
                                                     const CompileOptions& options) {
@@ -104,7 +116,7 @@ std::unique_ptr<program::Executable> MakeExecutable(const program::Program& prog
   return std::make_unique<metal::Executable>(
       std::move(device), program, sources,
       metal::Options{.limits = cpu.limits,
-                     .is_fast = cpu.is_fast,
+                     .numbers = {.is_fast = cpu.is_fast, .kv_type = KvTypeOf(cpu.kv_format)},
                      .has_decode_attention = cpu.decode_attention,
                      .weights = {.threads = cpu.threads,
                                  .is_exact = !cpu.is_fast,
@@ -322,6 +334,18 @@ Napi::Value Describe(const Napi::CallbackInfo& info) {
   return description;
 }
 
+const char* NameOf(metal::SelfTestScope scope) {
+  switch (scope) {
+    case metal::SelfTestScope::kAll:
+      return "all";
+    case metal::SelfTestScope::kDrawing:
+      return "drawing";
+    case metal::SelfTestScope::kKv8:
+      return "kv8";
+  }
+  return "all";
+}
+
 Napi::Value DescribeMetal(const Napi::CallbackInfo& info) {
   return Guard(info.Env(), [&]() -> Napi::Value {
     const std::unique_ptr<metal::Device> device = metal::CreateDevice();
@@ -336,7 +360,7 @@ Napi::Value DescribeMetal(const Napi::CallbackInfo& info) {
       test.Set("error", result.error);
       test.Set("failure", result.failure);
       test.Set("isGood", result.is_good());
-      test.Set("isDrawing", result.is_drawing);
+      test.Set("scope", NameOf(result.scope));
       tests.Set(tests.Length(), test);
     }
     description.Set("selfTest", tests);

@@ -42,7 +42,7 @@ struct Shape {
 /** Whether single rows go through matrices of halves, where eight heads cost what one does: for many heads.
  */
 bool HasMatrices(const AttentionOperand& op, const KvLayerOperand& layer) {
-  return op.heads / layer.kv_heads > kMaxHeads && op.q.type == DTYPE_F16 && layer.type == DTYPE_F16 &&
+  return op.heads / layer.kv_heads > kMaxHeads && op.q.type == DTYPE_F16 && layer.type != DTYPE_F32 &&
          layer.key_dim % kMatrixBlock == 0 && layer.value_dim % kMatrixBlock == 0 &&
          std::max(layer.key_dim, layer.value_dim) <= kMaxMatrixDim;
 }
@@ -152,7 +152,9 @@ void Attention(Dispatcher& dispatcher, const StepOperand& step, const AttentionW
   constants.x_type = op.q.type;
   AttentionParams params = ParamsOf(step, op, layer);
   if (work.tile_count > 0) {
-    const char* kernel = layer.type == DTYPE_F16 ? "attention_prefill_f16" : "attention_prefill_f32";
+    // Codes become what queries are.
+    const DType type = layer.type == DTYPE_I8 ? op.q.type : layer.type;
+    const char* kernel = type == DTYPE_F16 ? "attention_prefill_f16" : "attention_prefill_f32";
     dispatcher.Run({kernel, constants, {work.tile_count, op.heads, 1}, 4 * kSimdWidth},
                    {op.q.view, layer.keys, layer.values, work.tiles, step.positions, step.block_tables,
                     op.sinks, op.gate.view, op.out.view},

@@ -8,6 +8,11 @@ Extent ElementGrid(uint32_t columns, uint32_t rows = 1) {
   return {DivideUp(columns, ELEMENT_THREADS), rows, 1};
 }
 
+/** Columns of a head in the kernels where a simdgroup takes a group of them. */
+uint32_t WholeGroups(uint32_t dim) {
+  return code_groups(dim) * CODE_GROUP;
+}
+
 }  // namespace
 
 void Embed(Dispatcher& dispatcher, const StepOperand& step, const Matrix& weight, float scale,
@@ -60,7 +65,7 @@ void Rope(Dispatcher& dispatcher, const StepOperand& step, uint32_t heads, uint3
 void KvWrite(Dispatcher& dispatcher, const StepOperand& step, const Values& k, const Values& v,
              const Values& shared_key, const KvLayerOperand& layer) {
   const Constants constants{.x_type = k.type, .kv_type = layer.type};
-  const uint32_t columns = layer.kv_heads * (layer.key_dim + layer.value_dim);
+  const uint32_t columns = layer.kv_heads * (WholeGroups(layer.key_dim) + WholeGroups(layer.value_dim));
   dispatcher.Run({"kv_write", constants, ElementGrid(columns, step.rows), ELEMENT_THREADS},
                  {k.view, v.view, shared_key.view, step.positions, step.sequence_of, step.block_tables,
                   layer.keys, layer.values},
@@ -83,8 +88,8 @@ void LatentPrepare(Dispatcher& dispatcher, const StepOperand& step, const Latent
                                    .shared_column = op.shared_key.column,
                                    .blocks_per_sequence = step.blocks_per_sequence,
                                    .rope_scale = rope.scale};
-  dispatcher.Run({"latent_prepare", constants,
-                  ElementGrid(op.heads * (2 * layer.key_dim + layer.value_dim), step.rows), ELEMENT_THREADS},
+  const uint32_t columns = op.heads * (2 * WholeGroups(layer.key_dim) + WholeGroups(layer.value_dim));
+  dispatcher.Run({"latent_prepare", constants, ElementGrid(columns, step.rows), ELEMENT_THREADS},
                  {op.q.view, op.kv.view, op.shared_key.view, rope.frequencies, step.positions,
                   step.sequence_of, step.block_tables, op.out.view, layer.keys, layer.values},
                  params);

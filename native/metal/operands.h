@@ -158,6 +158,7 @@ struct PrepareOperand {
 struct KvLayerOperand {
   BufferView keys;
   BufferView values;
+  /** DTYPE_F32, DTYPE_F16 or DTYPE_I8. */
   DType type = DTYPE_F32;
   uint32_t kv_heads = 0;
   uint32_t key_dim = 0;

@@ -1,5 +1,6 @@
 import { after, before, describe, it } from 'node:test';
 import { BLOCK, makeStep, slotOf, stepFields, type Step } from './batch';
+import { storeRows, type KvType } from './kv_pool';
 import { assertClose, byteSize, load, Random, store, TOLERANCE } from './numbers';
 import { DTYPE, merge, Runner, skip } from './runner';
 
@@ -10,6 +11,8 @@ interface Case {
   readonly valueDim?: number;
   readonly sequences: readonly { readonly past: number; readonly rows: number }[];
   readonly type?: 'f32' | 'f16';
+  /** Of keys and values; default: the same. */
+  readonly kvType?: KvType;
   readonly window?: number;
   readonly softcap?: number;
   readonly sinks?: boolean;
@@ -64,11 +67,13 @@ function attend(
 
 async function check(runner: Runner, test: Case): Promise<void> {
   const { heads, kvHeads, keyDim, valueDim = keyDim, type = 'f32', window = 0, softcap = 0 } = test;
+  const { kvType = type } = test;
   const random = new Random(heads * keyDim + window);
   const step = makeStep(test.sequences, random);
   const q = store(type, random.floats(step.rows * heads * keyDim, 2));
-  const keys = store(type, random.floats(step.blocks * kvHeads * BLOCK * keyDim, 2));
-  const values = store(type, random.floats(step.blocks * kvHeads * BLOCK * valueDim));
+  const slots = step.blocks * kvHeads * BLOCK;
+  const keys = storeRows(kvType, random.floats(slots * keyDim, 2), keyDim);
+  const values = storeRows(kvType, random.floats(slots * valueDim), valueDim);
   const sinks = test.sinks ? random.floats(heads, 4) : null;
   const width = heads * valueDim;
   const gate = test.gate ? store(type, random.floats(step.rows * (width + 10), 3)) : null;
@@ -79,7 +84,7 @@ async function check(runner: Runner, test: Case): Promise<void> {
       kv_heads: kvHeads,
       key_dim: keyDim,
       value_dim: valueDim,
-      kv_type: DTYPE[type],
+      kv_type: DTYPE[kvType],
       q_type: DTYPE[type],
       out_type: DTYPE[type],
       scale,
@@ -109,6 +114,16 @@ async function check(runner: Runner, test: Case): Promise<void> {
   assertClose(load(type, out as Buffer), expected, TOLERANCE[type], 'out');
 }
 
+/** The types of queries and results, and of keys and values. */
+const TYPES = [
+  { type: 'f32' },
+  { type: 'f16' },
+  { type: 'f32', kvType: 'i8' },
+  { type: 'f16', kvType: 'i8' },
+] as const satisfies readonly Partial<Case>[];
+const nameOf = ({ type, kvType }: Partial<Case>) =>
+  `${type}${kvType === 'i8' ? ' over 8 bits' : ''}`;
+
 const DIMS = [16, 32, 64, 80, 96, 128, 192, 256];
 
 describe('attention on the soft device', { skip }, () => {
@@ -116,18 +131,39 @@ describe('attention on the soft device', { skip }, () => {
   before(async () => (runner = await Runner.start()));
   after(() => runner.stop());
 
-  for (const type of ['f32', 'f16'] as const) {
+  for (const types of TYPES) {
     for (const keyDim of DIMS) {
-      it(`heads of ${keyDim}, decoding and prefill, ${type}`, async () => {
+      it(`heads of ${keyDim}, decoding and prefill, ${nameOf(types)}`, async () => {
         const sequences = [
           { past: 70, rows: 1 },
           { past: 0, rows: 41 },
           { past: 33, rows: 3 },
           { past: 21, rows: 9 },
         ];
-        await check(runner, { heads: 4, kvHeads: 2, keyDim, sequences, type });
+        await check(runner, { heads: 4, kvHeads: 2, keyDim, sequences, ...types });
       });
     }
+  }
+
+  for (const type of ['f32', 'f16'] as const) {
+    it(`groups of 8 bits that are not full, ${type}`, async () => {
+      const sequences = [
+        { past: 70, rows: 1 },
+        { past: 21, rows: 9 },
+      ];
+      for (const keyDim of [8, 24, 40, 48, 56, 72, 136, 232, 248]) {
+        const valueDim = keyDim === 8 ? 72 : keyDim - 8;
+        await check(runner, {
+          heads: 4,
+          kvHeads: 2,
+          keyDim,
+          valueDim,
+          sequences,
+          type,
+          kvType: 'i8',
+        });
+      }
+    });
   }
 
   for (const [heads, kvHeads] of [
@@ -147,6 +183,8 @@ describe('attention on the soft device', { skip }, () => {
           { past: 5, rows: 12 },
         ];
         await check(runner, { heads, kvHeads, keyDim, sequences });
+        await check(runner, { heads, kvHeads, keyDim, sequences, kvType: 'i8' });
+        await check(runner, { heads, kvHeads, keyDim, sequences, type: 'f16', kvType: 'i8' });
       }
     });
   }
@@ -156,13 +194,13 @@ describe('attention on the soft device', { skip }, () => {
       await check(runner, { heads: 2, kvHeads: 1, keyDim: 32, sequences: [{ past, rows: 1 }] });
     }
     for (const past of [1022, 1023, 1024, 1025, 2047, 4999]) {
-      for (const type of ['f32', 'f16'] as const) {
+      for (const types of TYPES) {
         await check(runner, {
           heads: 4,
           kvHeads: 2,
           keyDim: 64,
           sequences: [{ past, rows: 1 }],
-          type,
+          ...types,
         });
       }
     }
@@ -170,7 +208,10 @@ describe('attention on the soft device', { skip }, () => {
 
   it('prefill after a long past', async () => {
     for (const rows of [9, 16, 33]) {
-      await check(runner, { heads: 2, kvHeads: 1, keyDim: 64, sequences: [{ past: 1500, rows }] });
+      for (const types of TYPES) {
+        const sequences = [{ past: 1500, rows }];
+        await check(runner, { heads: 2, kvHeads: 1, keyDim: 64, sequences, ...types });
+      }
     }
   });
 
@@ -189,7 +230,9 @@ describe('attention on the soft device', { skip }, () => {
           { past, rows: 2 },
           { past, rows: 11 },
         ];
-        await check(runner, { heads: 6, kvHeads: 2, keyDim: 64, sequences, ...variant });
+        const test: Case = { heads: 6, kvHeads: 2, keyDim: 64, sequences, ...variant };
+        await check(runner, test);
+        await check(runner, { ...test, kvType: 'i8' });
       }
     });
   }
@@ -199,8 +242,17 @@ describe('attention on the soft device', { skip }, () => {
       { past: 1200, rows: 1 },
       { past: 20, rows: 10 },
     ];
-    await check(runner, { heads: 4, kvHeads: 1, keyDim: 192, valueDim: 128, sequences });
-    await check(runner, { heads: 4, kvHeads: 4, keyDim: 24, valueDim: 16, sequences });
+    for (const types of TYPES) {
+      await check(runner, {
+        heads: 4,
+        kvHeads: 1,
+        keyDim: 192,
+        valueDim: 128,
+        sequences,
+        ...types,
+      });
+      await check(runner, { heads: 4, kvHeads: 4, keyDim: 24, valueDim: 16, sequences, ...types });
+    }
   });
 
   it('many heads of halves, in matrices', async () => {
@@ -213,9 +265,12 @@ describe('attention on the soft device', { skip }, () => {
         [8, 1],
         [22, 2],
       ] as const) {
-        const test: Case = { heads, kvHeads, keyDim: 128, sequences, type: 'f16', ...variant };
-        await check(runner, test);
-        await check(runner, { ...test, keyDim: 64, valueDim: 128 });
+        for (const kvType of ['f16', 'i8'] as const) {
+          const types = { type: 'f16', kvType } as const;
+          const test: Case = { heads, kvHeads, keyDim: 128, sequences, ...types, ...variant };
+          await check(runner, test);
+          await check(runner, { ...test, keyDim: 64, valueDim: 128 });
+        }
       }
     }
   });
@@ -234,6 +289,7 @@ describe('attention on the soft device', { skip }, () => {
           await check(other, test);
           await check(other, { ...test, window: 1100, sinks: true, keyDim: 64, heads: 16 });
           await check(other, { ...test, type: 'f32', keyDim: 192, valueDim: 128, kvHeads: 7 });
+          await check(other, { ...test, kvType: 'i8' });
         }
       } finally {
         other.stop();

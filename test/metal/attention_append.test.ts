@@ -1,7 +1,8 @@
 /** attention_append against the two ops that it replaces: not a bit may differ, so that steps of any form agree. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { makeStep, stepFields } from './batch';
+import { BLOCK, makeStep, stepFields } from './batch';
+import { storeRows, type KvType } from './kv_pool';
 import { byteSize, Random, store } from './numbers';
 import { normFields, ropeFields, type Rope } from './oracle';
 import { DTYPE, merge, Runner, RunnerError, skip } from './runner';
@@ -39,14 +40,20 @@ for (const simdgroups of [16, 2048]) {
     before(async () => (runner = await Runner.start({ simdgroups })));
     after(() => runner.stop());
 
-    for (const type of ['f32', 'f16'] as const) {
+    for (const [type, kvType] of [
+      ['f32', 'f32'],
+      ['f16', 'f16'],
+      ['f32', 'i8'],
+      ['f16', 'i8'],
+    ] as const) {
       for (const test of cases) {
         const { heads, kvHeads, headDim, norm, rope } = test;
-        it(`${heads}/${kvHeads} heads of ${headDim}, norm ${norm}, rope ${rope}, ${type}`, async () => {
+        it(`${heads}/${kvHeads} heads of ${headDim}, norm ${norm}, rope ${rope}, ${type} over ${kvType}`, async () => {
           for (const pasts of [PASTS, [2500], [20]]) {
             const request = requestOf(
               test,
               type,
+              kvType,
               pasts.map((past) => ({ past, rows: 1 })),
             );
             const [one, two] = [await request.append(runner), await request.inTwo(runner)];
@@ -59,7 +66,7 @@ for (const simdgroups of [16, 2048]) {
     }
 
     it('is refused where a sequence has two rows', async () => {
-      const request = requestOf(cases[0] as Case, 'f32', [{ past: 9, rows: 2 }]);
+      const request = requestOf(cases[0] as Case, 'f32', 'f32', [{ past: 9, rows: 2 }]);
       await assert.rejects(request.append(runner), RunnerError);
     });
   });
@@ -68,6 +75,7 @@ for (const simdgroups of [16, 2048]) {
 function requestOf(
   test: Case,
   type: 'f32' | 'f16',
+  kvType: KvType,
   sequences: readonly { past: number; rows: number }[],
 ) {
   const { heads, kvHeads, headDim, norm: kind, fraction = 1, window = 0, hasExtras } = test;
@@ -77,10 +85,9 @@ function requestOf(
   const width = heads * headDim;
   const stride = units * headDim + width + 8;
   const qkv = store(type, random.floats(step.rows * stride));
-  const changed = {
-    keys: store(type, random.floats(step.blocks * kvHeads * 16 * headDim)).bytes,
-    values: store(type, random.floats(step.blocks * kvHeads * 16 * headDim)).bytes,
-  };
+  const pool = () =>
+    storeRows(kvType, random.floats(step.blocks * kvHeads * BLOCK * headDim), headDim).bytes;
+  const changed = { keys: pool(), values: pool() };
   const pairs = Math.floor((headDim * fraction) / 2);
   const rope =
     test.rope === null
@@ -108,7 +115,7 @@ function requestOf(
         kv_heads: kvHeads,
         key_dim: headDim,
         value_dim: headDim,
-        kv_type: DTYPE[type],
+        kv_type: DTYPE[kvType],
         qkv_type: DTYPE[type],
         qkv_stride: stride,
         is_whole_row: test.isWholeRow ? 1 : 0,

@@ -1,5 +1,7 @@
+import { roundToCodes } from '../../extension/engine/backend/reference/kv_codes';
 import { after, before, describe, it } from 'node:test';
-import { makeStep, slotOf, stepFields, type Step } from './batch';
+import { BLOCK, makeStep, slotOf, stepFields, type Step } from './batch';
+import { loadRows, storeRows, type KvType } from './kv_pool';
 import { assertClose, byteSize, load, Random, store, TOLERANCE } from './numbers';
 import { norm, normFields, ropeFields, rotate, type Norm, type Rope } from './oracle';
 import { DTYPE, merge, Runner, skip } from './runner';
@@ -67,6 +69,41 @@ describe('rope on the soft device', { skip }, () => {
   }
 });
 
+/** The type of queries, and that of keys and values. */
+const TYPES = [
+  ['f32', 'f32'],
+  ['f16', 'f16'],
+  ['f32', 'i8'],
+  ['f16', 'i8'],
+] as const;
+
+/** A pool before the op, [step.blocks, kvHeads, BLOCK, dim]. */
+const randomPool = (type: KvType, step: Step, kvHeads: number, dim: number, random: Random) =>
+  storeRows(type, random.floats(step.blocks * kvHeads * BLOCK * dim), dim);
+
+/**
+ * keys or values as they should lie in the pool, with `before` where nothing is written. What is computed in another
+ * precision may be a code further.
+ */
+function assertPool(
+  bytes: Buffer | undefined,
+  type: KvType,
+  pool: Float32Array,
+  step: Step,
+  kvHeads: number,
+  dim: number,
+  tolerance: number,
+  vector: (row: number, head: number) => ArrayLike<number>,
+): void {
+  const expected = expectedPool(pool, step, kvHeads, dim, (row, head) => {
+    const own = Float32Array.from(vector(row, head));
+    if (type === 'i8') roundToCodes(own, dim);
+    return own;
+  });
+  const limit = type === 'i8' && tolerance > 0 ? Math.max(tolerance, 1.1 / 127) : tolerance;
+  assertClose(loadRows(type, bytes as Buffer, dim), expected, limit, 'pool');
+}
+
 /** keys or values as they should lie in the pool, with `before` where nothing is written. */
 function expectedPool(
   pool: Float32Array,
@@ -100,18 +137,20 @@ describe('kv_write on the soft device', { skip }, () => {
   for (const [type, shared] of [
     ['f32', 0],
     ['f16', 0],
+    ['i8', 0],
     ['f32', 8],
+    ['i8', 8],
   ] as const) {
     it(`writes the rows of all sequences and nothing else, ${type}, ${shared} shared columns`, async () => {
       const random = new Random(3);
-      const [kvHeads, keyDim, valueDim] = [3, 24, 16];
+      const [kvHeads, keyDim, valueDim] = [3, 72, 16];
       const own = keyDim - shared;
       const sharedKey = random.floats(shared * 9);
       const step = makeStep(steps['two sequences'] ?? [], random);
       const k = random.floats(step.rows * kvHeads * own);
       const v = random.floats(step.rows * kvHeads * valueDim);
-      const keys = store(type, random.floats(step.blocks * kvHeads * 16 * keyDim));
-      const values = store(type, random.floats(step.blocks * kvHeads * 16 * valueDim));
+      const keys = randomPool(type, step, kvHeads, keyDim, random);
+      const values = randomPool(type, step, kvHeads, valueDim, random);
       const fields = stepFields(step);
       const result = await runner.run({
         op: 'kv_write',
@@ -132,19 +171,9 @@ describe('kv_write on the soft device', { skip }, () => {
       ];
       const value = (row: number, head: number) =>
         v.subarray((row * kvHeads + head) * valueDim, (row * kvHeads + head + 1) * valueDim);
-      const tolerance = type === 'f32' ? 0 : 1e-3;
-      assertClose(
-        load(type, result.keys as Buffer),
-        expectedPool(keys.values, step, kvHeads, keyDim, key),
-        tolerance,
-        'keys',
-      );
-      assertClose(
-        load(type, result.values as Buffer),
-        expectedPool(values.values, step, kvHeads, valueDim, value),
-        tolerance,
-        'values',
-      );
+      const tolerance = type === 'f16' ? 1e-3 : 0;
+      assertPool(result.keys, type, keys.values, step, kvHeads, keyDim, tolerance, key);
+      assertPool(result.values, type, values.values, step, kvHeads, valueDim, tolerance, value);
     });
   }
 });
@@ -191,7 +220,7 @@ describe('attention_prepare on the soft device', { skip }, () => {
   before(async () => (runner = await Runner.start()));
   after(() => runner.stop());
 
-  for (const type of ['f32', 'f16'] as const) {
+  for (const [type, kvType] of TYPES) {
     for (const {
       heads,
       kvHeads,
@@ -201,15 +230,15 @@ describe('attention_prepare on the soft device', { skip }, () => {
       wholeRowNorm = false,
       rope: ropeCase,
     } of cases) {
-      it(`${heads}/${kvHeads} heads of ${headDim}, norm ${kind}, rope ${ropeCase?.layout}, ${type}`, async () => {
+      it(`${heads}/${kvHeads} heads of ${headDim}, norm ${kind}, rope ${ropeCase?.layout}, ${type} over ${kvType}`, async () => {
         const random = new Random(heads * headDim);
         const step = makeStep(steps['two sequences'] ?? [], random);
         const units = heads + 2 * kvHeads;
         // Rows of qkv may go on with columns of other ops.
         const qkvStride = units * headDim + 7;
         const qkv = store(type, random.floats(step.rows * qkvStride));
-        const keys = store(type, random.floats(step.blocks * kvHeads * 16 * headDim));
-        const values = store(type, random.floats(step.blocks * kvHeads * 16 * headDim));
+        const keys = randomPool(kvType, step, kvHeads, headDim, random);
+        const values = randomPool(kvType, step, kvHeads, headDim, random);
         const rope =
           ropeCase === null ? null : makeRope(headDim, ropeCase.fraction, ropeCase.layout, 1.1);
         const spec = (count: number, offset: number): Norm | null =>
@@ -238,7 +267,7 @@ describe('attention_prepare on the soft device', { skip }, () => {
             kv_heads: kvHeads,
             key_dim: headDim,
             value_dim: headDim,
-            kv_type: DTYPE[type],
+            kv_type: DTYPE[kvType],
             qkv_type: DTYPE[type],
             qkv_stride: qkvStride,
             is_whole_row: wholeRowNorm ? 1 : 0,
@@ -275,21 +304,26 @@ describe('attention_prepare on the soft device', { skip }, () => {
         ).flat(2);
         const tolerance = TOLERANCE[type];
         assertClose(load(type, result.out as Buffer), q, tolerance, 'q');
-        assertClose(
-          load(type, result.keys as Buffer),
-          expectedPool(keys.values, step, kvHeads, headDim, (row, head) =>
-            prepared(row, heads, kvHeads, head, kNorm),
-          ),
+        assertPool(
+          result.keys,
+          kvType,
+          keys.values,
+          step,
+          kvHeads,
+          headDim,
           tolerance,
-          'keys',
+          (row, head) => prepared(row, heads, kvHeads, head, kNorm),
         );
-        assertClose(
-          load(type, result.values as Buffer),
-          expectedPool(values.values, step, kvHeads, headDim, (row, head) =>
-            unit(row, heads + kvHeads + head),
-          ),
-          type === 'f32' ? 0 : 1e-3,
-          'values',
+        const copied = kvType === 'f16' ? 1e-3 : 0;
+        assertPool(
+          result.values,
+          kvType,
+          values.values,
+          step,
+          kvHeads,
+          headDim,
+          copied,
+          (row, head) => unit(row, heads + kvHeads + head),
         );
       });
     }
@@ -301,11 +335,11 @@ describe('latent_prepare on the soft device', { skip }, () => {
   before(async () => (runner = await Runner.start()));
   after(() => runner.stop());
 
-  for (const type of ['f32', 'f16'] as const) {
+  for (const [type, kvType] of TYPES) {
     for (const layout of ['half', 'interleaved'] as const) {
-      it(`${layout}, ${type}`, async () => {
+      it(`${layout}, ${type} over ${kvType}`, async () => {
         const random = new Random(5);
-        const [heads, keyDim, valueDim, own] = [3, 24, 16, 16];
+        const [heads, keyDim, valueDim, own] = [3, 56, 16, 40];
         const shared = keyDim - own;
         const step = makeStep(steps['two sequences'] ?? [], random);
         const rope = makeRope(shared, 1, layout, 1.2, own);
@@ -316,8 +350,8 @@ describe('latent_prepare on the soft device', { skip }, () => {
         const q = store(type, random.floats(step.rows * qStride));
         const kv = store(type, random.floats(step.rows * kvStride));
         const sharedKey = store(type, random.floats(step.rows * sharedStride));
-        const keys = store(type, random.floats(step.blocks * heads * 16 * keyDim));
-        const values = store(type, random.floats(step.blocks * heads * 16 * valueDim));
+        const keys = randomPool(kvType, step, heads, keyDim, random);
+        const values = randomPool(kvType, step, heads, valueDim, random);
         const fields = merge(stepFields(step), ropeFields(rope));
         const result = await runner.run({
           op: 'latent_prepare',
@@ -327,7 +361,7 @@ describe('latent_prepare on the soft device', { skip }, () => {
             kv_heads: heads,
             key_dim: keyDim,
             value_dim: valueDim,
-            kv_type: DTYPE[type],
+            kv_type: DTYPE[kvType],
             q_type: DTYPE[type],
             q_stride: qStride,
             q_column: qColumn,
@@ -361,18 +395,9 @@ describe('latent_prepare on the soft device', { skip }, () => {
         ]).flat();
         const tolerance = TOLERANCE[type];
         assertClose(load(type, result.out as Buffer), expected, tolerance, 'q');
-        assertClose(
-          load(type, result.keys as Buffer),
-          expectedPool(keys.values, step, heads, keyDim, key),
-          tolerance,
-          'keys',
-        );
-        assertClose(
-          load(type, result.values as Buffer),
-          expectedPool(values.values, step, heads, valueDim, value),
-          type === 'f32' ? 0 : 1e-3,
-          'values',
-        );
+        assertPool(result.keys, kvType, keys.values, step, heads, keyDim, tolerance, key);
+        const copied = kvType === 'f16' ? 1e-3 : 0;
+        assertPool(result.values, kvType, values.values, step, heads, valueDim, copied, value);
       });
     }
   }

@@ -24,6 +24,20 @@ describe('dispatches of a step', { skip }, () => {
     assert.equal(dispatches(program, 1, 8000), 48 * 7 + 4);
   });
 
+  test('keys and values of 8 bits take as many dispatches, and the memory that is planned for', () => {
+    const program = programOf(QWEN3_06B);
+    for (const [rows, position] of [
+      [1, 1000],
+      [1, 8000],
+      [512, 0],
+    ] as const) {
+      assert.equal(dispatches(program, rows, position, 8), dispatches(program, rows, position));
+    }
+    // Of 16 heads' keys and values of 128 columns, with four scales each.
+    const { cacheBytes } = counter.countStep(program, 1, 999, 8);
+    assert.equal(cacheBytes, 1000 * 28 * 2 * 8 * (128 + 4 * 4));
+  });
+
   test('a prompt of 512 tokens takes no more than eleven a layer', () => {
     assert.ok(dispatches(programOf(QWEN3_06B), 512, 0) <= 28 * 11 + 4);
   });

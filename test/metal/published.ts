@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { KvBits } from '../../extension/engine/backend/backend';
 import { fuse } from '../../extension/engine/core/fuse';
 import { buildProgram } from '../../extension/engine/core/models/registry';
 import type { Program } from '../../extension/engine/core/program';
@@ -17,7 +18,7 @@ export interface StepCount {
 }
 
 interface Counter {
-  countStep(program: Program, rows: number, position: number): StepCount;
+  countStep(program: Program, rows: number, position: number, kvBits?: KvBits): StepCount;
 }
 
 export async function loadCounter(): Promise<Counter> {

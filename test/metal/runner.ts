@@ -5,9 +5,9 @@ import { buildRunner, canBuild } from './build.mjs';
 /** Reason for skipping the tests of kernels, or false. */
 export const skip = canBuild() ? false : 'needs Linux with a C++ compiler';
 
-export type DType = 'f32' | 'f16' | 'bf16' | 'affine';
+export type DType = 'f32' | 'f16' | 'bf16' | 'affine' | 'i8';
 /** DType of metal/constants.h. */
-export const DTYPE: Readonly<Record<DType, number>> = { f32: 0, f16: 1, bf16: 2, affine: 3 };
+export const DTYPE: Readonly<Record<DType, number>> = { f32: 0, f16: 1, bf16: 2, affine: 3, i8: 4 };
 
 export type Bytes =
   Uint8Array | Int32Array | Uint32Array | Float32Array | Uint16Array | BigUint64Array;

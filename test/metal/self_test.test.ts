@@ -16,14 +16,16 @@ const SCRIPT = `
   const { embeddedModel } = require('./extension/engine/loading/model_dir');
   async function main() {
     let description = '';
+    let engine;
     try {
       ({ description } = loadMetalBackend());
+      const kvBits = Number(process.argv[1]);
+      const options = { backend: 'metal', precision: 'exact', threads: 0, contextLength: 64, kvBits };
+      engine = await loadEngine({ modelDir: embeddedModel(), ...options });
     } catch (error) {
       console.log(JSON.stringify({ description: error.message, ids: [] }));
       return;
     }
-    const options = { backend: 'metal', precision: 'exact', threads: 0, contextLength: 64 };
-    const engine = await loadEngine({ modelDir: embeddedModel(), ...options });
     const ids = engine.tokenizer.encode('for (let i');
     const result = await engine.generate({ ids, maxTokens: 2, sampling: GREEDY, stop: [] });
     console.log(JSON.stringify({ description, ids: result.ids }));
@@ -32,8 +34,9 @@ const SCRIPT = `
   void main();
 `;
 
-function run(broken: string): { description: string; ids: readonly number[] } {
-  const { stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', '-e', SCRIPT], {
+function run(broken: string, kvBits = 16): { description: string; ids: readonly number[] } {
+  const words = ['--import', 'tsx', '-e', SCRIPT, String(kvBits)];
+  const { stdout, stderr } = spawnSync(process.execPath, words, {
     cwd: ROOT,
     encoding: 'utf8',
     env: { ...process.env, ANLLM_SOFT_BROKEN: broken, NODE_TEST_CONTEXT: undefined },
@@ -54,6 +57,13 @@ describe('a GPU that does not do what it should', { skip }, () => {
     const { description, ids } = run('sample');
     assert.equal(description, `${whole.description}, tokens drawn on the CPU`);
     assert.deepEqual(ids, whole.ids);
+  });
+
+  test('has keys and values of 16 bits where only those of 8 are wrong', () => {
+    assert.deepEqual(run('attention_decode/i8'), whole);
+    const { description, ids } = run('attention_decode/i8', 8);
+    assert.match(description, /fails its self-test: attention of one row over 8 bits.*kv-bits 16/);
+    assert.deepEqual(ids, []);
   });
 
   for (const kernel of ['linear_matvec', 'gated_delta_step', 'gated_delta_chunk']) {

@@ -1,5 +1,6 @@
 import { describe, test } from 'node:test';
-import { assertMatchesReference, randomTokens, TestProgram } from './harness';
+import type { KvBits } from '../../extension/engine/backend/backend';
+import { assertMatchesReference, CODE_TOLERANCE, randomTokens, TestProgram } from './harness';
 
 const headDim = 40;
 const heads = 4;
@@ -9,7 +10,7 @@ describe('attention_prepare', () => {
   for (const norm of ['no norm', 'norm', 'norm of the whole row'] as const) {
     for (const layout of ['half', 'interleaved', null] as const) {
       const name = `${norm}, ${layout === null ? 'no rope' : `${layout} rope`}`;
-      test(`with attention behind it: ${name}`, async () => {
+      const run = async (kvBits: KvBits) => {
         const program = new TestProgram();
         const x = program.embed(heads * headDim, 64);
         const qkv = program.linear(x, (heads + 2 * kvHeads) * headDim + 7); // and columns of others
@@ -49,8 +50,13 @@ describe('attention_prepare', () => {
           [{ tokens: randomTokens(75, heads * headDim), start: 0 }],
           [{ tokens: [1], start: 75 }],
         ];
-        await assertMatchesReference(program, program.finish(out), steps, { fastTolerance: 2e-3 });
-      });
+        await assertMatchesReference(program, program.finish(out), steps, {
+          fastTolerance: kvBits === 8 ? CODE_TOLERANCE : 2e-3,
+          kvBits,
+        });
+      };
+      test(`with attention behind it: ${name}`, () => run(16));
+      test(`with attention behind it: ${name}, keys and values of 8 bits`, () => run(8));
     }
   }
 });

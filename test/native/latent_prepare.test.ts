@@ -1,12 +1,13 @@
 import { describe, test } from 'node:test';
-import { assertMatchesReference, randomTokens, TestProgram } from './harness';
+import type { KvBits } from '../../extension/engine/backend/backend';
+import { assertMatchesReference, CODE_TOLERANCE, randomTokens, TestProgram } from './harness';
 
 const heads = 5;
 const [keyDim, start, valueDim] = [40, 26, 24];
 
 describe('latent_prepare', () => {
   for (const layout of ['half', 'interleaved'] as const) {
-    test(`with attention behind it, ${layout} rope`, async () => {
+    const run = async (kvBits: KvBits) => {
       const program = new TestProgram();
       const vocab = heads * valueDim;
       const x = program.embed(vocab, 64);
@@ -27,7 +28,12 @@ describe('latent_prepare', () => {
       const rest = { scale: 0.2, window: null, softcap: null, sinks: null };
       program.push({ op: 'attention', q, layer, heads, ...rest, out });
       const steps = [[{ tokens: randomTokens(75, vocab), start: 0 }], [{ tokens: [1], start: 75 }]];
-      await assertMatchesReference(program, program.finish(out), steps, { fastTolerance: 2e-3 });
-    });
+      await assertMatchesReference(program, program.finish(out), steps, {
+        fastTolerance: kvBits === 8 ? CODE_TOLERANCE : 2e-3,
+        kvBits,
+      });
+    };
+    test(`with attention behind it, ${layout} rope`, () => run(16));
+    test(`with attention behind it, ${layout} rope, keys and values of 8 bits`, () => run(8));
   }
 });

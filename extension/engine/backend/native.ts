@@ -73,8 +73,8 @@ export interface SelfTest {
   /** Why it did not run; empty when it did. */
   readonly failure: string;
   readonly isGood: boolean;
-  /** Of what only draws tokens: without it the backend gives logits. */
-  readonly isDrawing: boolean;
+  /** What is wrong where it is not good: everything, or only the drawing of tokens, or only keys and values of 8 bits. */
+  readonly scope: 'all' | 'drawing' | 'kv8';
 }
 
 export interface MetalDevice {
@@ -155,24 +155,19 @@ export function loadMetalBackend(): Backend {
   if (device === null) {
     throw new EngineError('unavailable', 'this machine has no Metal device; use --backend cpu');
   }
-  const draws = canDraw(device);
-  const wrong = device.selfTest.find(({ isGood, isDrawing }) => !isGood && !isDrawing);
-  if (wrong !== undefined) {
-    const what = wrong.failure === '' ? `is off by ${wrong.error.toPrecision(2)}` : wrong.failure;
-    throw new EngineError(
-      'unavailable',
-      `the GPU ${device.name} fails its self-test: ${wrong.name}: ${what}; use --backend cpu`,
-    );
-  }
+  const draws = failureOf(device, 'drawing') === null;
+  const failure = failureOf(device, 'all');
+  if (failure !== null) throw new EngineError('unavailable', `${failure}; use --backend cpu`);
   return {
     name: 'metal',
     description: `Metal, ${device.name}${draws ? '' : ', tokens drawn on the CPU'}`,
     kvBlockSize: device.kvBlockSize,
     async compile(program, store, { packed, ...options }) {
-      if (options.kvBits === 8) {
+      const wrong = options.kvBits === 8 ? failureOf(device, 'kv8') : null;
+      if (wrong !== null) {
         throw new EngineError(
-          'bad_request',
-          'keys and values of 8 bits: the metal backend has them in 16 only; set kv-bits 16 (anllm.engine.kvBits), or backend cpu',
+          'unavailable',
+          `${wrong}; set kv-bits 16 (anllm.engine.kvBits), or use --backend cpu`,
         );
       }
       const weights = weightsOf(program, store);
@@ -193,9 +188,13 @@ export function loadMetalBackend(): Backend {
   };
 }
 
-/** Whether a GPU draws the right tokens. */
-export const canDraw = ({ selfTest }: MetalDevice): boolean =>
-  selfTest.every(({ isGood, isDrawing }) => isGood || !isDrawing);
+/** What the parts of a scope found wrong, or null. */
+function failureOf({ name, selfTest }: MetalDevice, scope: SelfTest['scope']): string | null {
+  const wrong = selfTest.find((part) => !part.isGood && part.scope === scope);
+  if (wrong === undefined) return null;
+  const what = wrong.failure === '' ? `is off by ${wrong.error.toPrecision(2)}` : wrong.failure;
+  return `the GPU ${name} fails its self-test: ${wrong.name}: ${what}`;
+}
 
 let metal: MetalDevice | null | undefined;
 

@@ -45,7 +45,7 @@ export const ENGINE_HELP: Readonly<Record<string, string>> = {
   'prefill-step': 'most tokens in one step; default 256 on a CPU; fewer answer others sooner',
   'draft-model':
     'a small model with the same tokens, which guesses ahead; answers stay the same; default: none',
-  'kv-bits': '8 | 16: of keys and values; 8 takes half the memory, on the CPU; default 16',
+  'kv-bits': '8 | 16: of keys and values; 8 takes half the memory; default 16',
   'session-cache':
     'MB on disk for the keys and values of long conversations, for after a restart; default 0, off',
   kernels: 'on | off; off = the slow reference backend; default on',

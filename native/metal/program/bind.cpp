@@ -17,6 +17,14 @@ size_t ElementBytes(DType type) {
   return type == DTYPE_F32 ? 4 : 2;
 }
 
+/** Of one head's keys or values in a block: see metal/paging.h. */
+size_t HeadBytes(DType type, int64_t dim) {
+  const auto columns = static_cast<uint32_t>(dim);
+  const size_t token_bytes =
+      type == DTYPE_I8 ? columns + code_groups(columns) * sizeof(float) : columns * ElementBytes(type);
+  return BLOCK_TOKENS * token_bytes;
+}
+
 BufferView Allocate(Device& device, size_t bytes, BoundProgram* bound) {
   bound->buffers.push_back(device.NewBuffer(std::max<size_t>(bytes, 16)));
   return {bound->buffers.back().get(), 0, bytes};
@@ -25,10 +33,10 @@ BufferView Allocate(Device& device, size_t bytes, BoundProgram* bound) {
 void AllocateLayers(Device& device, const program::Program& program, const program::Limits& limits,
                     DType kv_type, BoundProgram* bound) {
   for (const program::KvLayerSpec& spec : program.kv_layers) {
-    const size_t slots = static_cast<size_t>(spec.kv_heads) * BLOCK_TOKENS * ElementBytes(kv_type);
+    const auto heads = static_cast<size_t>(spec.kv_heads);
     KvMemory memory;
-    memory.key_bytes = slots * static_cast<size_t>(spec.key_dim);
-    memory.value_bytes = slots * static_cast<size_t>(spec.value_dim);
+    memory.key_bytes = heads * HeadBytes(kv_type, spec.key_dim);
+    memory.value_bytes = heads * HeadBytes(kv_type, spec.value_dim);
     const auto blocks = static_cast<size_t>(limits.kv_blocks);
     memory.operand = {.keys = Allocate(device, blocks * memory.key_bytes, bound),
                       .values = Allocate(device, blocks * memory.value_bytes, bound),
@@ -104,16 +112,15 @@ Command SampleCommand(const BufferView& logits, int64_t vocab_size, const Buffer
 }  // namespace
 
 BoundProgram Bind(Device& device, const program::Program& program, Weights& weights,
-                  const program::Limits& limits, bool is_fast) {
+                  const program::Limits& limits, Numbers numbers) {
   BoundProgram bound;
-  const DType type = is_fast ? DTYPE_F16 : DTYPE_F32;
-  AllocateLayers(device, program, limits, type, &bound);
+  AllocateLayers(device, program, limits, numbers.kv_type, &bound);
   const std::set<int64_t> joined = JoinedAttentions(program);
   const program::Plan plan = program::PlanMemory(program, limits, joined);
   const BufferView arena = Allocate(device, static_cast<size_t>(plan.bytes), &bound);
 
   std::vector<Values> values;
-  const std::vector<DType> types = ValueTypes(program, is_fast);
+  const std::vector<DType> types = ValueTypes(program, numbers.is_fast);
   for (size_t id = 0; id < program.values.size(); id++) {
     const program::ValueSpec& spec = program.values[id];
     const int64_t rows = spec.rows == Rows::kTokens ? limits.max_tokens : limits.max_logit_rows;
@@ -122,7 +129,7 @@ BoundProgram Bind(Device& device, const program::Program& program, Weights& weig
                       .type = types[id],
                       .stride = static_cast<uint32_t>(spec.cols)});
   }
-  Binder binder(program, weights, limits, values, bound.kv_layers, bound.state_layers, is_fast);
+  Binder binder(program, weights, limits, values, bound.kv_layers, bound.state_layers, numbers.is_fast);
   const auto add_accesses = [&](const program::Instruction& instruction, Command* command) {
     for (const program::ValueId id : program::InputsOf(instruction))
       command->accesses.reads.push_back(values[static_cast<size_t>(id)].view);

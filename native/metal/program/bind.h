@@ -61,12 +61,19 @@ struct BoundProgram {
   std::vector<std::unique_ptr<Buffer>> buffers;
 };
 
+/** What numbers are between the ops of a program. */
+struct Numbers {
+  /** binary16 within layers; else float32 throughout. */
+  bool is_fast;
+  /** Of keys and values: DTYPE_F32, DTYPE_F16 or DTYPE_I8. */
+  DType kv_type;
+};
+
 /**
- * Allocates all memory that steps need. `is_fast`: binary16 within layers and in the cache, else float32
- * throughout. `weights` outlive the result and are to be read before it runs. Throws Error unsupported or
- * out_of_memory.
+ * Allocates all memory that steps need. `weights` outlive the result and are to be read before it runs.
+ * Throws Error unsupported or out_of_memory.
  */
 BoundProgram Bind(Device& device, const program::Program& program, Weights& weights,
-                  const program::Limits& limits, bool is_fast);
+                  const program::Limits& limits, Numbers numbers);
 
 }  // namespace anllm::metal

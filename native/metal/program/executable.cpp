@@ -58,7 +58,7 @@ Executable::Executable(std::unique_ptr<Device> device, const program::Program& p
       vocab_size_(program.vocab_size),
       kv_blocks_(options.limits.kv_blocks),
       weights_(*device_, Validated(program), sources, options.weights),
-      bound_(Bind(*device_, program, weights_, options.limits, options.is_fast)),
+      bound_(Bind(*device_, program, weights_, options.limits, options.numbers)),
       input_(*device_, options.limits, options.has_decode_attention),
       encoder_(*device_, bound_),
       batch_(options.limits, program.vocab_size, BLOCK_TOKENS),

@@ -9,8 +9,7 @@ namespace anllm::metal {
 
 struct Options {
   program::Limits limits;
-  /** binary16 activations within layers and binary16 keys and values; else float32 throughout. */
-  bool is_fast;
+  Numbers numbers;
   /** False: single rows go through the attention kernel of many rows. */
   bool has_decode_attention;
   WeightOptions weights;

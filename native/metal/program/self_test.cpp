@@ -8,8 +8,6 @@
 namespace anllm::metal {
 namespace {
 
-constexpr char kDrawing[] = "drawing of tokens";
-
 /** binary16 has 11 bits; sums of a hundred such products stay far below. */
 constexpr double kTolerance = 5e-3;
 
@@ -69,13 +67,29 @@ double TestNorm(Bench& bench) {
   return ErrorOf(out.view, expected);
 }
 
-/** The last `rows` of a sequence of kContext positions, two heads over one key/value head. */
-double TestAttention(Bench& bench, uint32_t rows, uint32_t heads) {
+/** What a pool of `type` keeps of keys or values with one head: rows [tokens, dim]. */
+std::vector<float> Kept(const std::vector<float>& rows, DType type) {
+  if (type != DTYPE_I8) return rows;
+  std::vector<float> kept;
+  for (size_t first = 0; first < rows.size(); first += CODE_GROUP) {
+    float largest = 0;
+    for (size_t i = 0; i < CODE_GROUP; i++) largest = std::max(largest, std::abs(rows[first + i]));
+    for (size_t i = 0; i < CODE_GROUP; i++)
+      kept.push_back(std::nearbyint(rows[first + i] * (127.0f / largest)) * (largest / 127.0f));
+  }
+  return kept;
+}
+
+/**
+ * The last `rows` of a sequence of kContext positions, `heads` over one key/value head, whose keys and values
+ * were written before.
+ */
+double TestAttention(Bench& bench, uint32_t rows, uint32_t heads, DType kv_type) {
   constexpr uint32_t kContext = 40, kDim = 64, kBlocks = 3;
   const std::vector<float> q = bench.Numbers(size_t{rows} * heads * kDim);
-  // With one key/value head a block table in order makes the pool a plain matrix.
-  const std::vector<float> keys = bench.Numbers(kBlocks * BLOCK_TOKENS * kDim);
-  const std::vector<float> values = bench.Numbers(keys.size());
+  const std::vector<float> all_keys = bench.Numbers(kContext * kDim);
+  const std::vector<float> all_values = bench.Numbers(all_keys.size());
+  const std::vector<float> keys = Kept(all_keys, kv_type), values = Kept(all_values, kv_type);
   std::vector<double> expected;
   for (uint32_t row = 0; row < rows; row++) {
     for (uint32_t head = 0; head < heads; head++) {
@@ -93,34 +107,43 @@ double TestAttention(Bench& bench, uint32_t rows, uint32_t heads) {
     }
   }
   std::vector<int32_t> positions, row_numbers;
-  for (uint32_t row = 0; row < rows; row++) {
-    positions.push_back(static_cast<int32_t>(kContext - rows + row));
-    row_numbers.push_back(static_cast<int32_t>(row));
-  }
-  const StepOperand step{.rows = rows,
-                         .sequences = 1,
-                         .positions = bench.Place(positions),
-                         .sequence_of = bench.Place(std::vector<int32_t>(rows, 0)),
-                         .block_tables = bench.Place(std::vector<int32_t>{0, 1, 2}),
-                         .blocks_per_sequence = kBlocks};
+  for (uint32_t i = 0; i < kContext; i++) positions.push_back(static_cast<int32_t>(i));
+  for (uint32_t row = 0; row < rows; row++) row_numbers.push_back(static_cast<int32_t>(row));
+  const StepOperand written{.rows = kContext,
+                            .sequences = 1,
+                            .positions = bench.Place(positions),
+                            .sequence_of = bench.Place(std::vector<int32_t>(kContext, 0)),
+                            .block_tables = bench.Place(std::vector<int32_t>{2, 0, 1}),
+                            .blocks_per_sequence = kBlocks};
+  StepOperand step = written;
+  step.rows = rows;
+  step.positions = bench.Place(std::vector<int32_t>(positions.end() - rows, positions.end()));
   const bool is_tile = rows > 1;
   const AttentionWork work{.row_count = is_tile ? 0 : rows,
                            .rows = bench.Place(row_numbers),
                            .tile_count = is_tile ? 1u : 0u,
                            .tiles = bench.Place(std::vector<int32_t>{0, static_cast<int32_t>(rows), 0, 0}),
                            .longest = kContext};
-  const KvLayerOperand layer{.keys = bench.Halves(keys).view,
-                             .values = bench.Halves(values).view,
-                             .type = DTYPE_F16,
+  const size_t pool_bytes = size_t{kBlocks} * BLOCK_TOKENS * kDim * sizeof(float);
+  const KvLayerOperand layer{.keys = bench.Allocate(pool_bytes),
+                             .values = bench.Allocate(pool_bytes),
+                             .type = kv_type,
                              .kv_heads = 1,
                              .key_dim = kDim,
                              .value_dim = kDim};
+  // Matrices are of what queries are.
+  const bool is_half = heads > 2 || (is_tile && kv_type == DTYPE_I8);
   const AttentionOperand op{.heads = heads,
                             .scale = 0.125f,
-                            .q = heads > 2 ? bench.Halves(q) : Values{bench.Place(q)},
+                            .q = is_half ? bench.Halves(q) : Values{bench.Place(q)},
                             .out = {bench.Allocate(expected.size() * sizeof(float))}};
+  const Values new_keys{bench.Place(all_keys)}, new_values{bench.Place(all_values)};
   const Scratch scratch{.parts = bench.Allocate(16)};
-  bench.Run([&](Dispatcher& dispatcher) { Attention(dispatcher, step, work, op, layer, scratch); });
+  bench.Run([&](Dispatcher& dispatcher) {
+    KvWrite(dispatcher, written, new_keys, new_values, {}, layer);
+    dispatcher.Barrier();
+    Attention(dispatcher, step, work, op, layer, scratch);
+  });
   return ErrorOf(op.out.view, expected);
 }
 
@@ -134,6 +157,7 @@ std::vector<SelfTestResult> SelfTest(Device& device) {
   struct Test {
     const char* name;
     std::function<double(Bench&)> run;
+    SelfTestScope scope = SelfTestScope::kAll;
   };
   const Test tests[] = {
       {"matrix times one row", [](Bench& b) { return TestLinear(b, 1, false, DTYPE_F32); }},
@@ -144,16 +168,22 @@ std::vector<SelfTestResult> SelfTest(Device& device) {
       {"matrix times many rows", [](Bench& b) { return TestLinear(b, 40, false, DTYPE_F32); }},
       {"matrix times many rows of halves", [](Bench& b) { return TestLinear(b, 40, true, DTYPE_F16); }},
       {"norm", [](Bench& b) { return TestNorm(b); }},
-      {"attention of one row", [](Bench& b) { return TestAttention(b, 1, 2); }},
-      {"attention of one row and many heads", [](Bench& b) { return TestAttention(b, 1, 8); }},
-      {"attention of many rows", [](Bench& b) { return TestAttention(b, 12, 2); }},
+      {"attention of one row", [](Bench& b) { return TestAttention(b, 1, 2, DTYPE_F16); }},
+      {"attention of one row and many heads", [](Bench& b) { return TestAttention(b, 1, 8, DTYPE_F16); }},
+      {"attention of many rows", [](Bench& b) { return TestAttention(b, 12, 2, DTYPE_F16); }},
       {"recurrence of one row", [](Bench& b) { return TestGatedDelta(b, 1); }},
       {"recurrence of many rows", [](Bench& b) { return TestGatedDelta(b, 23); }},
-      {kDrawing, TestSample},
+      {"drawing of tokens", TestSample, SelfTestScope::kDrawing},
+      {"attention of one row over 8 bits", [](Bench& b) { return TestAttention(b, 1, 2, DTYPE_I8); },
+       SelfTestScope::kKv8},
+      {"attention of one row and many heads over 8 bits",
+       [](Bench& b) { return TestAttention(b, 1, 8, DTYPE_I8); }, SelfTestScope::kKv8},
+      {"attention of many rows over 8 bits", [](Bench& b) { return TestAttention(b, 12, 2, DTYPE_I8); },
+       SelfTestScope::kKv8},
   };
   std::vector<SelfTestResult> results;
   for (const Test& test : tests) {
-    SelfTestResult result{.name = test.name, .is_drawing = test.name == kDrawing};
+    SelfTestResult result{.name = test.name, .scope = test.scope};
     try {
       Bench bench(device);
       result.error = test.run(bench);

@@ -8,20 +8,28 @@
 
 namespace anllm::metal {
 
+/** What is wrong where a part of the self-test fails. */
+enum class SelfTestScope : uint8_t {
+  kAll,
+  /** Only the drawing of tokens: logits are right. */
+  kDrawing,
+  /** Only keys and values of 8 bits. */
+  kKv8
+};
+
 struct SelfTestResult {
   std::string name;
   /** Largest difference from the expected values, relative to the largest of these; or what failed. */
   double error = 0;
   std::string failure;
-  /** Of what only draws tokens; logits are right without it. */
-  bool is_drawing = false;
+  SelfTestScope scope = SelfTestScope::kAll;
 
   bool is_good() const;
 };
 
 /**
  * Small runs of what depends most on a GPU: each form of matrix product, where a lane's elements of a matrix
- * lie, sums over simdgroups and threadgroups, both forms of attention and of the recurrence, drawing. Needs a
+ * lie, sums over simdgroups and threadgroups, each form of attention and of the recurrence, drawing. Needs a
  * few pipelines.
  */
 std::vector<SelfTestResult> SelfTest(Device& device);

@@ -2,9 +2,10 @@
  * A module that counts what the encoder sends to a GPU for models of any size: nothing is loaded and nothing
  * runs.
  *
- *   countStep(program, rows, position) → what a step of `rows` tokens of one sequence after `position` cached
- * ones takes, all weights being affine with 4 bits in groups of 64: { dispatches; weightBytes, those that one
- * row reads; cacheBytes, the keys and values that the last row sees, in binary16 }
+ *   countStep(program, rows, position, kvBits?) → what a step of `rows` tokens of one sequence after
+ * `position` cached ones takes, all weights being affine with 4 bits in groups of 64: { dispatches;
+ * weightBytes, those that one row reads; cacheBytes, the keys and values that the last row sees, in 16 or 8
+ * bits }
  */
 #include <napi.h>
 #include <sys/mman.h>
@@ -70,6 +71,10 @@ weights::WeightSource SourceOf(const program::WeightSpec& spec) {
           .biases = Tensor(weights::ElementType::kBf16, {spec.rows, spec.cols / kGroup})};
 }
 
+DType KvTypeOf(const Napi::Value& kv_bits) {
+  return kv_bits.IsNumber() && kv_bits.As<Napi::Number>().Int32Value() == 8 ? DTYPE_I8 : DTYPE_F16;
+}
+
 Napi::Value CountStep(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   try {
@@ -77,12 +82,13 @@ Napi::Value CountStep(const Napi::CallbackInfo& info) {
     program::Validate(program);
     const int64_t rows = info[1].As<Napi::Number>();
     const int64_t position = info[2].As<Napi::Number>();
+    const DType kv_type = KvTypeOf(info[3]);
     const program::Limits limits{rows, 1, (rows + position) / BLOCK_TOKENS + 1, 1};
     std::vector<weights::WeightSource> sources;
     for (const program::WeightSpec& spec : program.weights) sources.push_back(SourceOf(spec));
     CountingDevice device;
     Weights weights(device, program, sources, {});
-    const BoundProgram bound = Bind(device, program, weights, limits, true);
+    const BoundProgram bound = Bind(device, program, weights, limits, {.is_fast = true, .kv_type = kv_type});
     StepEncoder encoder(device, bound);
     int64_t weight_bytes = 0;
     for (const Command& command : bound.commands) weight_bytes += command.weight_bytes;

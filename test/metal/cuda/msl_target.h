@@ -93,6 +93,9 @@ inline float min(float a, float b) {
 inline float clamp(float x, float low, float high) {
   return fminf(fmaxf(x, low), high);
 }
+inline float round_to_even(float x) {
+  return rintf(x);
+}
 inline uint mulhi(uint a, uint b) {
   return __umulhi(a, b);
 }

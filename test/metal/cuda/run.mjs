@@ -112,7 +112,9 @@ async function testAll() {
     .map((file) => `test/native/${file}`)
     .filter((file) => file.endsWith('.test.ts'))
     .filter((file) =>
-      /assertMatchesReference|drawTokens/.test(readFileSync(path.join(root, file), 'utf8')),
+      /assertMatchesReference|backendUnderTest|drawTokens/.test(
+        readFileSync(path.join(root, file), 'utf8'),
+      ),
     );
   await testFiles(comparing, env);
   await mustSucceed(

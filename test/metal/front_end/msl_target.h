@@ -29,6 +29,7 @@ void group_device_barrier();
 void lanes_barrier();
 
 uint with_bits_of(uint word, uint mask, uint base);
+float round_to_even(float x);
 half2 make_half2(float x, float y);
 half2 fused(half2 a, half2 b, half2 c);
 float2 make_float2(float x, float y);

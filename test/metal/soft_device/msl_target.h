@@ -78,6 +78,9 @@ inline float rsqrt(float x) {
 inline float clamp(float x, float low, float high) {
   return std::min(std::max(x, low), high);
 }
+inline float round_to_even(float x) {
+  return std::rint(x);
+}
 inline uint mulhi(uint a, uint b) {
   return static_cast<uint>((ulong{a} * b) >> 32);
 }

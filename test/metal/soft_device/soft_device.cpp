@@ -36,10 +36,12 @@ bool TakeWantedFault() {
   return left > 0 && left-- > 0;
 }
 
-/** Whether ANLLM_SOFT_BROKEN names this kernel, which then does nothing. */
-bool IsBroken(const std::string& kernel) {
+/** Whether ANLLM_SOFT_BROKEN names this kernel, or its form over keys and values of 8 bits (NAME/i8), which
+ * then does nothing. */
+bool IsBroken(const std::string& kernel, const metal::Constants& constants) {
   const char* broken = std::getenv("ANLLM_SOFT_BROKEN");
-  return broken != nullptr && kernel == broken;
+  if (broken == nullptr) return false;
+  return kernel == broken || (constants.kv_type == DTYPE_I8 && kernel + "/i8" == broken);
 }
 
 class SoftBuffer : public metal::Buffer {
@@ -140,7 +142,7 @@ class SoftCommandBuffer : public metal::CommandBuffer {
  private:
   void Run(const DispatchCommand& command) {
     const SoftPipeline& pipeline = *command.pipeline;
-    if (IsBroken(pipeline.name)) return;
+    if (IsBroken(pipeline.name, pipeline.constants)) return;
     Bindings bindings;
     bindings.threadgroup_memory = &device_.worker().threadgroup_memory();
     for (unsigned i = 0; i < kMaxBindings; i++) {

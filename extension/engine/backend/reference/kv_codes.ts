@@ -7,16 +7,19 @@ import { KV_GROUP } from '../backend';
 export function roundToCodes(row: Float32Array, dim: number): void {
   for (let head = 0; head < row.length; head += dim) {
     for (let begin = head; begin < head + dim; begin += KV_GROUP) {
-      roundGroup(row.subarray(begin, Math.min(begin + KV_GROUP, head + dim)));
+      const group = row.subarray(begin, Math.min(begin + KV_GROUP, head + dim));
+      const { codes, scale } = codesOf(group);
+      for (const [i, code] of codes.entries()) group[i] = code * scale;
     }
   }
 }
 
-function roundGroup(group: Float32Array): void {
+/** The codes of up to KV_GROUP columns, and what they are multiplied by. */
+export function codesOf(group: Float32Array): { codes: Int8Array; scale: number } {
   const largest = group.reduce((max, x) => Math.max(max, Math.abs(x)), 0);
   const inverse = largest > 0 ? Math.fround(127 / largest) : 0;
-  const scale = Math.fround(largest / 127);
-  for (const [i, x] of group.entries()) group[i] = halfToEven(Math.fround(x * inverse)) * scale;
+  const codes = Int8Array.from(group, (x) => halfToEven(Math.fround(x * inverse)));
+  return { codes, scale: Math.fround(largest / 127) };
 }
 
 function halfToEven(x: number): number {
