@@ -1,7 +1,7 @@
 import { describe, test } from 'node:test';
 import { assertMatchesReference, MAX_TOKENS, randomTokens, TestProgram } from './harness';
-import { EXPERT_CASES, experts, routed, ROUTING } from './moe_program';
-import { codingName, type Coding } from './weights';
+import { EXPERT_CASES, experts, nameOf, routed, ROUTING } from './moe_program';
+import type { Coding } from './weights';
 
 const cols = 128;
 const sharedSize = 50;
@@ -10,8 +10,7 @@ const { topK } = ROUTING;
 describe('moe_glu', () => {
   for (const { coding, rows, matrices, shared, ups = coding, sharedUps = shared } of EXPERT_CASES) {
     for (const activation of ['silu', 'swiglu_oai'] as const) {
-      const codings =
-        ups === coding ? codingName(coding) : `${codingName(coding)} and ${codingName(ups)}`;
+      const codings = ups === coding ? nameOf(coding) : `${nameOf(coding)} and ${nameOf(ups)}`;
       const name = `${codings}, ${matrices} of them, ${rows} rows an expert`;
       test(`${activation}: ${name}`, async () => {
         const program = new TestProgram();

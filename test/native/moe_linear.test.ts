@@ -1,7 +1,6 @@
 import { describe, test } from 'node:test';
 import { assertMatchesReference, MAX_TOKENS, randomTokens, TestProgram } from './harness';
-import { EXPERT_CASES, experts, routed, ROUTING } from './moe_program';
-import { codingName } from './weights';
+import { EXPERT_CASES, experts, nameOf, routed, ROUTING } from './moe_program';
 
 const cols = 128;
 const sharedSize = 192;
@@ -12,7 +11,7 @@ const steps = (vocab: number) =>
 
 describe('moe_linear', () => {
   for (const { coding, rows, matrices, shared } of EXPERT_CASES) {
-    const name = `${codingName(coding)}, ${matrices} of them, ${rows} rows an expert`;
+    const name = `${nameOf(coding)}, ${matrices} of them, ${rows} rows an expert`;
     const tail = shared === null ? 0 : sharedSize;
 
     test(`expands: ${name}`, async () => {

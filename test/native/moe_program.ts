@@ -1,7 +1,7 @@
 /** Programs around a mixture of experts. */
 import type { RoutingSpec, ValueId, WeightId } from '../../extension/engine/core/program';
 import type { TestProgram } from './harness';
-import type { Coding } from './weights';
+import { codingName, type Coding } from './weights';
 
 export const ROUTING: RoutingSpec = {
   experts: 6,
@@ -35,21 +35,25 @@ export function routed(
   return out;
 }
 
-/** Matrices that hold the rows of all experts, `count` of them. */
+/** Matrices that hold the rows of all experts, `count` of them; of several codings each has one, by turns. */
 export function experts(
   test: TestProgram,
   count: number,
   rows: number,
   cols: number,
-  coding: Coding,
+  codings: Coding | readonly Coding[],
 ): WeightId[] {
   const perMatrix = (ROUTING.experts / count) * rows;
-  return Array.from({ length: count }, () => test.matrix(perMatrix, cols, coding, 0.3));
+  const all = [codings].flat();
+  return Array.from({ length: count }, (_, i) =>
+    test.matrix(perMatrix, cols, all[i % all.length], 0.3),
+  );
 }
 
 /** How experts are stored: `rows` that fill whole blocks of 16 rows or not, in one matrix or several. */
 export const EXPERT_CASES: {
-  readonly coding: Coding;
+  /** Several: of the matrices, by turns. */
+  readonly coding: Coding | readonly Coding[];
   readonly rows: number;
   readonly matrices: number;
   readonly shared: Coding | null;
@@ -81,4 +85,41 @@ export const EXPERT_CASES: {
     shared: 'BF16',
     sharedUps: { bits: 8, groupSize: 64, scales: 'F16' },
   },
+  // Experts stored one by one, in unlike codings.
+  {
+    coding: [
+      { bits: 4, groupSize: 64, scales: 'BF16' },
+      { bits: 6, groupSize: 128, scales: 'BF16' },
+      { bits: 3, groupSize: 32, scales: 'BF16' },
+    ],
+    rows: 40,
+    matrices: 6,
+    shared: null,
+    ups: { bits: 4, groupSize: 64, scales: 'BF16' },
+  },
+  {
+    coding: [
+      { bits: 4, groupSize: 64, scales: 'BF16' },
+      { bits: 8, groupSize: 64, scales: 'F16' },
+    ],
+    rows: 32,
+    matrices: 6,
+    shared: { bits: 4, groupSize: 64, scales: 'BF16' },
+  },
+  { coding: [{ blocks: 'Q4_0' }, { blocks: 'Q5_0' }], rows: 27, matrices: 3, shared: null },
+  {
+    coding: [{ mode: 'nvfp4' }, { bits: 4, groupSize: 64, scales: 'BF16' }],
+    rows: 32,
+    matrices: 6,
+    shared: null,
+  },
+  {
+    coding: ['BF16', 'F16', { bits: 4, groupSize: 64, scales: 'F16' }],
+    rows: 40,
+    matrices: 6,
+    shared: 'BF16',
+  },
 ];
+
+export const nameOf = (coding: Coding | readonly Coding[]) =>
+  [coding].flat().map(codingName).join(', ');

@@ -58,8 +58,6 @@ class Binder {
   std::function<ScratchBytes(uint32_t rows)> ScratchOf(const AttentionOperand& op,
                                                        const KvLayerOperand& layer) const;
   const KvMemory& Layer(int64_t layer) const { return kv_layers_[static_cast<size_t>(layer)]; }
-  /** A matrix of experts: the rows of all of `ids`. Throws Error unsupported when they are coded unlike. */
-  Matrix Experts(const char* op, const std::vector<program::WeightId>& ids);
   Command UnlikeGlu(const program::Glu& i);
   Command UnlikeMoeGlu(const program::MoeGlu& i);
   LinearOperand SharedGlu(const program::MoeGlu& i);

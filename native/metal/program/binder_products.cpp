@@ -162,13 +162,6 @@ Command Binder::UnlikeGlu(const program::Glu& i) {
   return command;
 }
 
-Matrix Binder::Experts(const char* op, const std::vector<WeightId>& ids) {
-  if (weights_.AreAlike(ids)) return weights_.Rows(ids);
-  throw Unsupported(
-      std::string("[") + op +
-      "] the weights of the experts are coded unlike; use --backend cpu, or another file of this model");
-}
-
 Command Binder::operator()(const program::MoeRoute& i) {
   const Routing& routing = i.routing;
   const bool has_gate = i.shared_gate != program::kNone;
@@ -273,7 +266,7 @@ Command Binder::operator()(const program::MoeLinear& i) {
                     .experts = Count(i.experts),
                     .top_k = Count(i.top_k),
                     .is_reduce = i.reduce,
-                    .weight = Experts("moe_linear", i.weights),
+                    .weight = weights_.Rows(i.weights),
                     .bias = weights_.Vector(i.bias),
                     .residual = View(i.residual),
                     .out = Value(i.out)};
@@ -328,7 +321,7 @@ Command Binder::UnlikeMoeGlu(const program::MoeGlu& i) {
                              .route = View(i.route),
                              .experts = Count(i.experts),
                              .top_k = Count(i.top_k),
-                             .weight = Experts("moe_glu", ids),
+                             .weight = weights_.Rows(ids),
                              .bias = weights_.Vector(bias)}};
     side.experts.expert_rows = side.experts.weight.rows / side.experts.experts;
     if (shared == program::kNone) return side;
@@ -368,7 +361,7 @@ Command Binder::operator()(const program::MoeGlu& i) {
   const bool is_shared_alike =
       i.shared_gate == program::kNone || weights_.AreAlike({i.shared_gate, i.shared_up});
   if (!is_shared_alike || !weights_.AreAlike({i.gate[0], i.up[0]})) return UnlikeMoeGlu(i);
-  const Matrix weight = Experts("moe_glu", Joined(i.gate, i.up));
+  const Matrix weight = weights_.Rows(Joined(i.gate, i.up));
   const int64_t rows = int64_t{weight.rows} / 2;
   const ExpertsOperand op{.x = Value(i.x),
                           .norm = Norm(i.norm),
@@ -388,7 +381,7 @@ Command Binder::operator()(const program::MoeGlu& i) {
 LinearOperand Binder::SharedGlu(const program::MoeGlu& i) {
   if (i.shared_gate == program::kNone) return {};
   LinearOperand shared{.x = Value(i.x),
-                       .weight = Experts("moe_glu", {i.shared_gate, i.shared_up}),
+                       .weight = weights_.Rows({i.shared_gate, i.shared_up}),
                        .norm = Norm(i.norm),
                        .out = Value(i.out),
                        .activation = static_cast<ActivationKind>(i.activation),

@@ -57,4 +57,14 @@ std::unique_ptr<Coding> MakeMicroscaledCoding(const weights::WeightSource& sourc
 /** The same weights as float32; floats stay as they are. */
 std::unique_ptr<Coding> MakeDecodedCoding(std::unique_ptr<Coding> coding);
 
+/** Whether rows of both can lie in one matrix. */
+bool AreCodedAlike(const Matrix& a, const Matrix& b);
+/**
+ * The smallest coding that holds what is coded like `a` and what is coded like `b` to the last bit: numbers
+ * of the more bits in the smaller groups; float32 where floats are among them.
+ */
+Matrix CommonCoding(const Matrix& a, const Matrix& b);
+/** The same weights coded like `target`, which holds theirs (see CommonCoding) or is float32. */
+std::unique_ptr<Coding> Recoded(std::unique_ptr<Coding> coding, Matrix target);
+
 }  // namespace anllm::metal

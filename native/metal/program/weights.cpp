@@ -41,6 +41,19 @@ size_t ImageBytes(const std::vector<std::unique_ptr<Coding>>& codings) {
   return AlignUp(bytes, kImagePage);
 }
 
+/** Matrices that one dispatch reads as one, whatever their codings: those of all experts of a layer. */
+std::vector<std::vector<program::WeightId>> StacksOf(const program::Program& program) {
+  std::vector<std::vector<program::WeightId>> stacks;
+  for (const program::Instruction& instruction : program.instructions) {
+    if (const auto* linear = std::get_if<program::MoeLinear>(&instruction)) stacks.push_back(linear->weights);
+    if (const auto* glu = std::get_if<program::MoeGlu>(&instruction)) {
+      stacks.push_back(glu->gate);
+      stacks.push_back(glu->up);
+    }
+  }
+  return stacks;
+}
+
 }  // namespace
 
 Weights::Weights(Device& device, const program::Program& program,
@@ -60,6 +73,7 @@ Weights::Weights(Device& device, const program::Program& program,
     codings_[i] = MakeCoding(sources[i], program.weights[i], options.is_exact, &*files_);
     if (options.force_dequantized) codings_[i] = MakeDecodedCoding(std::move(codings_[i]));
   }
+  for (const std::vector<program::WeightId>& stack : StacksOf(program)) CodeAlike(stack);
   if (options_.packed_file.empty()) return;
   const size_t bytes = ImageBytes(codings_);
   ThreadPool pool(options_.threads);
@@ -68,13 +82,19 @@ Weights::Weights(Device& device, const program::Program& program,
   if (!image_) image_.emplace(bytes, "weights");
 }
 
+void Weights::CodeAlike(const std::vector<program::WeightId>& ids) {
+  Matrix common = CodingOf(ids[0]).matrix();
+  for (const program::WeightId id : ids) common = CommonCoding(common, CodingOf(id).matrix());
+  for (const program::WeightId id : ids) {
+    std::unique_ptr<Coding>& coding = codings_[static_cast<size_t>(id)];
+    coding = Recoded(std::move(coding), common);
+  }
+}
+
 bool Weights::AreAlike(const std::vector<program::WeightId>& ids) const {
   const Matrix& first = CodingOf(ids[0]).matrix();
-  return std::all_of(ids.begin(), ids.end(), [&](program::WeightId id) {
-    const Matrix& other = CodingOf(id).matrix();
-    return other.type == first.type && other.bits == first.bits && other.group_size == first.group_size &&
-           other.scale_type == first.scale_type && other.columns == first.columns;
-  });
+  return std::all_of(ids.begin(), ids.end(),
+                     [&](program::WeightId id) { return AreCodedAlike(first, CodingOf(id).matrix()); });
 }
 
 Matrix Weights::Rows(const std::vector<program::WeightId>& ids) {

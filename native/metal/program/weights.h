@@ -33,7 +33,8 @@ class Weights {
   Weights(Device& device, const program::Program& program, const std::vector<weights::WeightSource>& sources,
           const WeightOptions& options);
 
-  /** Whether the rows of these matrices can lie in one matrix: all are coded alike. */
+  /** Whether the rows of these matrices can lie in one matrix: all are coded alike, as those of experts are.
+   */
   bool AreAlike(const std::vector<program::WeightId>& ids) const;
   /**
    * The rows of matrices that are coded alike, one after the other; the same ids give the same memory. Its
@@ -66,6 +67,8 @@ class Weights {
     /** Its bytes are there already. */
     bool is_mapped;
   };
+  /** Recodes those that are coded unlike the others. */
+  void CodeAlike(const std::vector<program::WeightId>& ids);
   const Coding& CodingOf(program::WeightId id) const { return *codings_[static_cast<size_t>(id)]; }
   Place PlaceFor(size_t bytes);
   void AddTasks(const Coding& coding, const RowsPlace& place);

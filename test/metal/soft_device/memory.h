@@ -25,7 +25,7 @@ class TaskMarks {
   uint32_t Write(const uint8_t* address, size_t bytes, uint32_t task, uint32_t barrier);
 
  private:
-  /** Kernels read and write at least two bytes at a time. */
+  /** What kernels write byte by byte (codes of keys and values) comes in runs of an even length. */
   static constexpr size_t kGranule = 2;
   struct Mark {
     uint32_t writer = 0;
