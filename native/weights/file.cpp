@@ -1,6 +1,7 @@
 #include "file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +14,11 @@ namespace {
 
 std::string LastError() {
   return std::generic_category().message(errno);
+}
+
+int64_t SizeOf(int descriptor) {
+  struct stat info = {};
+  return fstat(descriptor, &info) == 0 ? int64_t{info.st_size} : 0;
 }
 
 }  // namespace
@@ -39,7 +45,8 @@ Bytes Files::Read(const StoredTensor& tensor, int64_t begin, int64_t end) const 
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw BadModel(tensor.file + ": " + tensor.name + ": cannot be read: " + LastError());
     if (count == 0) {
-      throw BadModel(tensor.file + ": " + tensor.name + ": the file ends at byte " + std::to_string(at) +
+      throw BadModel(tensor.file + ": " + tensor.name + ": the file ends at byte " +
+                     std::to_string(SizeOf(descriptor)) +
                      "; it was cut or replaced after it was opened, download it again");
     }
     done += static_cast<size_t>(count);

@@ -63,16 +63,19 @@ const MICROSCALED = {
   nvfp4: { groupSize: 16, bits: 4, scale: 0x18 },
 } as const;
 
-/** A store of random weights; `close` deletes its file. */
+/** The files of all stores of this process. */
+const folder = mkdtempSync(join(tmpdir(), 'anllm-native-'));
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+let numStores = 0;
+
+/** A store of random weights; `close` deletes its file before the end. */
 export class TestWeights implements WeightStore {
-  readonly file: string;
-  private readonly folder = mkdtempSync(join(tmpdir(), 'anllm-native-'));
+  readonly file = join(folder, `weights-${numStores++}.bin`);
   private readonly weights = new Map<string, Weight>();
   private readonly chunks: Buffer[] = [];
   private length = 0;
 
   constructor(private readonly random: () => number) {
-    this.file = join(this.folder, 'weights.bin');
     this.append(Buffer.alloc(3)); // tensors of real files are not aligned
   }
 
@@ -187,7 +190,7 @@ export class TestWeights implements WeightStore {
   assertAllUsed(): void {}
 
   close(): void {
-    rmSync(this.folder, { recursive: true, force: true });
+    rmSync(this.file, { force: true });
   }
 
   private bytes(count: number): Buffer {
