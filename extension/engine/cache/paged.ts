@@ -19,9 +19,6 @@ export interface PagedCacheOptions {
   readonly states?: StateOptions;
 }
 
-/** Follows a text of which the last token counts too. */
-const NO_TOKEN = -1;
-
 /**
  * The KV pool in blocks that sequences share by content (after PagedAttention, Kwon et al. 2023). A sequence holds a
  * path of the prefix tree and, behind it, blocks of its own; what it has computed joins the tree block by block, and
@@ -94,7 +91,7 @@ export class PagedCache {
     const { states } = this;
     if (states === null) {
       if (!canShare) return table;
-      for (const node of this.tree.match(tokens)) this.follow(table, node);
+      for (const node of this.tree.match(tokens, tokens.length - 1)) this.follow(table, node);
       this.sharePartial(table, tokens);
       return table;
     }
@@ -111,7 +108,7 @@ export class PagedCache {
   /** Goes on with blocks that another sequence has computed meanwhile, in place of those begun here. */
   catchUp(table: BlockTable, tokens: readonly number[]): void {
     if (!this.isAllShared(table)) return;
-    const found = this.withState(this.tree.match(tokens, table.path));
+    const found = this.withState(this.tree.match(tokens, tokens.length - 1, table.path));
     if (found.length === 0) return;
     for (const block of table.blocks.splice(table.path.length)) {
       if (this.pool.release(block)) this.pool.giveBack(block);
@@ -186,12 +183,12 @@ export class PagedCache {
 
   /** Tokens at the beginning of a text that are cached in whole blocks. */
   cachedLength(tokens: readonly number[]): number {
-    return this.pathOf(tokens).length * this.options.blockSize;
+    return this.tree.match(tokens, tokens.length).length * this.options.blockSize;
   }
 
   /** After how many tokens of a text the state is kept, in whole blocks, ascending. */
   stateLengths(tokens: readonly number[]): number[] {
-    const path = [...this.pathOf(tokens).entries()];
+    const path = [...this.tree.match(tokens, tokens.length).entries()];
     const kept = path.filter(([, node]) => this.states?.has(node) === true);
     return kept.map(([i]) => (i + 1) * this.options.blockSize);
   }
@@ -199,7 +196,7 @@ export class PagedCache {
   /** The blocks of positions [from, to) of a text, both whole numbers of blocks; null unless all are cached. */
   blocksOf(tokens: readonly number[], from: number, to: number): number[] | null {
     const { blockSize } = this.options;
-    const path = this.pathOf(tokens.slice(0, to));
+    const path = this.tree.match(tokens, to);
     if (path.length * blockSize < to) return null;
     return path.slice(from / blockSize).map((node) => node.block);
   }
@@ -223,7 +220,7 @@ export class PagedCache {
   ): boolean {
     const { blockSize } = this.options;
     const table = emptyTable();
-    for (const node of this.pathOf(tokens.slice(0, to))) this.follow(table, node);
+    for (const node of this.tree.match(tokens, to)) this.follow(table, node);
     const first = table.path.length;
     try {
       if (first * blockSize < from || !this.reserve(table, to)) return false;
@@ -256,7 +253,7 @@ export class PagedCache {
     readonly path: readonly PrefixNode[];
     readonly tail: PrefixNode | null;
   } {
-    const path = this.tree.match(tokens);
+    const path = this.tree.match(tokens, tokens.length - 1);
     const { states } = this;
     if (states === null) return { path, tail: null };
     const { blockSize } = this.options;
@@ -282,7 +279,8 @@ export class PagedCache {
    */
   private stopsFor(table: BlockTable, tokens: readonly number[], isSaved: boolean): Stops {
     const { blockSize, states } = this.options;
-    const known = (table.path.length + this.tree.match(tokens, table.path).length) * blockSize;
+    const following = this.tree.match(tokens, tokens.length - 1, table.path);
+    const known = (table.path.length + following.length) * blockSize;
     const last = floorTo(tokens.length - 1, blockSize);
     const every = isSaved ? (states?.savedEvery ?? null) : null;
     const within = [known, last, ...(every === null ? [] : [floorTo(last, every)])];
@@ -293,14 +291,9 @@ export class PagedCache {
     );
   }
 
-  /** Nodes of all full blocks of a text that are cached. */
-  private pathOf(tokens: readonly number[]): PrefixNode[] {
-    return this.tree.match([...tokens, NO_TOKEN]);
-  }
-
   /** The node that ends after `length` tokens of a text, a whole number of blocks; null when it is not cached. */
   private nodeAt(tokens: readonly number[], length: number): PrefixNode | null {
-    const path = this.pathOf(tokens.slice(0, length));
+    const path = this.tree.match(tokens, length);
     return path.length * this.options.blockSize === length ? (path.at(-1) ?? null) : null;
   }
 

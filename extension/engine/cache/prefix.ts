@@ -40,17 +40,13 @@ export class PrefixTree {
     return commonPrefix(node.tokens, tokens) === this.blockSize ? node : null;
   }
 
-  /** Nodes of full blocks that begin `tokens` and follow `path`, the last token left out. */
-  match(tokens: readonly number[], path: readonly PrefixNode[] = []): PrefixNode[] {
+  /** Nodes of full blocks within the first `length` of the tokens, of those that follow `path`. */
+  match(tokens: readonly number[], length: number, path: readonly PrefixNode[] = []): PrefixNode[] {
     const { blockSize } = this;
     const found: PrefixNode[] = [];
     let node = path.at(-1) ?? this.root;
-    for (
-      let start = path.length * blockSize;
-      start + blockSize < tokens.length;
-      start += blockSize
-    ) {
-      const next = this.find(node, tokens.slice(start, start + blockSize));
+    for (let end = (path.length + 1) * blockSize; end <= length; end += blockSize) {
+      const next = this.find(node, tokens.slice(end - blockSize, end));
       if (next === null) break;
       found.push(next);
       node = next;
