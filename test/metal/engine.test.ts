@@ -15,6 +15,7 @@ import type { Engine } from '../../extension/engine/engine';
 import { loadEngine } from '../../extension/engine/load_engine';
 import { GREEDY } from '../../extension/engine/generation/types';
 import { embeddedModel } from '../../extension/engine/loading/model_dir';
+import { ownCacheFolder } from '../cache_folder';
 import { answerOf, VOCAB_SIZE } from '../engine/generation/saved/process';
 import { hiddenError } from '../engine/generation/hidden';
 import { convertedTo, GGUF_FAMILIES } from '../engine/loading/gguf/families';
@@ -157,13 +158,7 @@ test('the built-in model writes the same tokens as on the CPU', { skip }, async 
 });
 
 test('a hybrid goes on after a restart with what was kept on disk', { skip }, async (t) => {
-  const folder = temporaryFolder();
-  const usual = process.env.ANLLM_CACHE;
-  process.env.ANLLM_CACHE = folder;
-  t.after(() => {
-    if (usual === undefined) delete process.env.ANLLM_CACHE;
-    else process.env.ANLLM_CACHE = usual;
-  });
+  t.after(ownCacheFolder().restore);
   const of = { name: 'qwen3.5', backend: loadMetalBackend(), precision: 'fast' } as const;
   const ids = Array.from({ length: 520 }, (_, i) => (i * i) % VOCAB_SIZE);
   const cold = await answerOf(of, ids, 2);

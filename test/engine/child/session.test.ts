@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Session, type ModelSettings } from '../../../extension/engine/child/session';
 import { EngineError } from '../../../extension/engine/errors';
 import { call } from '../../../extension/protocol/peer';
 import { PROTOCOL_VERSION } from '../../../extension/protocol/version';
+import { ownCacheFolder } from '../../cache_folder';
 import { connectedPair } from '../../protocol/pair';
 import { requestAt } from '../completion/marked';
 import { SETTINGS } from './child';
@@ -92,15 +92,13 @@ describe('session', () => {
   });
 
   it('removes what was packed and what was kept of conversations, and nothing else', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'anllm-cache-'));
+    const { folder, restore } = ownCacheFolder();
     mkdirSync(join(folder, 'packed'));
     writeFileSync(join(folder, 'packed', 'a.weights'), '12345');
     writeFileSync(join(folder, 'packed', 'a.note'), 'x');
     mkdirSync(join(folder, 'sessions'));
     writeFileSync(join(folder, 'sessions', 'b.kv'), '123');
     writeFileSync(join(folder, 'other'), 'x');
-    const before = process.env.ANLLM_CACHE;
-    process.env.ANLLM_CACHE = folder;
     try {
       const { host } = open();
       await call(host, 'hello', { protocolVersion: PROTOCOL_VERSION, settings });
@@ -117,9 +115,7 @@ describe('session', () => {
       assert.deepEqual(readdirSync(join(folder, 'packed')), ['a.weights']);
       assert.deepEqual(readdirSync(join(folder, 'sessions')), []);
     } finally {
-      if (before === undefined) delete process.env.ANLLM_CACHE;
-      else process.env.ANLLM_CACHE = before;
-      rmSync(folder, { recursive: true });
+      restore();
     }
   });
 

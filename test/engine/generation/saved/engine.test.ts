@@ -1,26 +1,17 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { SEGMENT_TOKENS } from '../../../../extension/engine/cache/saved/segment_keys';
 import type { EngineOptions } from '../../../../extension/engine/engine_options';
 import { loadEngine } from '../../../../extension/engine/load_engine';
 import { GREEDY } from '../../../../extension/engine/generation/types';
+import { ownCacheFolder, type OwnCacheFolder } from '../../../cache_folder';
 
 const modelDir = new URL('../../../../extension/assets/sprout', import.meta.url).pathname;
-const usual = process.env.ANLLM_CACHE;
-let folder: string;
-
-before(() => {
-  folder = mkdtempSync(join(tmpdir(), 'anllm-kept-'));
-  process.env.ANLLM_CACHE = folder;
-});
-after(() => {
-  if (usual === undefined) delete process.env.ANLLM_CACHE;
-  else process.env.ANLLM_CACHE = usual;
-  rmSync(folder, { recursive: true });
-});
+let kept: OwnCacheFolder;
+before(() => (kept = ownCacheFolder()));
+after(() => kept.restore());
 
 async function answer(options: Partial<EngineOptions>) {
   const engine = await loadEngine({
@@ -42,7 +33,7 @@ async function answer(options: Partial<EngineOptions>) {
 }
 
 const files = () =>
-  readdirSync(folder, { recursive: true })
+  readdirSync(kept.folder, { recursive: true })
     .map(String)
     .filter((f) => f.endsWith('.kv'));
 
@@ -55,7 +46,7 @@ test('sprout answers the same from disk as from its own work, in the precision i
   assert.equal(warm.cachedTokens, 5 * SEGMENT_TOKENS);
   assert.deepEqual(warm.ids, cold.ids);
   assert.deepEqual(off.ids, cold.ids);
-  for (const file of files()) assert.equal(statSync(join(folder, file)).mode & 0o777, 0o600);
+  for (const file of files()) assert.equal(statSync(join(kept.folder, file)).mode & 0o777, 0o600);
   assert.equal((await answer({ precision: 'exact' })).cachedTokens, 0);
   assert.equal((await answer({ precision: 'exact' })).cachedTokens, 5 * SEGMENT_TOKENS);
 });

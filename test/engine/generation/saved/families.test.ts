@@ -1,26 +1,15 @@
 /** What is kept of conversations, on real checkpoints: with recurrent state and without, on each backend. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { loadNativeBackend } from '../../../../extension/engine/backend/native';
 import { createReferenceBackend } from '../../../../extension/engine/backend/reference';
 import { SEGMENT_TOKENS } from '../../../../extension/engine/cache/saved/segment_keys';
+import { ownCacheFolder, type OwnCacheFolder } from '../../../cache_folder';
 import { answerOf, VOCAB_SIZE } from './process';
 
-const usual = process.env.ANLLM_CACHE;
-let folder: string;
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'anllm-kept-'));
-  process.env.ANLLM_CACHE = folder;
-});
-afterEach(() => {
-  if (usual === undefined) delete process.env.ANLLM_CACHE;
-  else process.env.ANLLM_CACHE = usual;
-  rmSync(folder, { recursive: true });
-});
+let kept: OwnCacheFolder;
+beforeEach(() => (kept = ownCacheFolder()));
+afterEach(() => kept.restore());
 
 const text = (seed: number, length: number) =>
   Array.from(

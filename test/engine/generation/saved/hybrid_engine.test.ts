@@ -4,19 +4,15 @@ import { after, before, test } from 'node:test';
 import { SEGMENT_TOKENS } from '../../../../extension/engine/cache/saved/segment_keys';
 import { GREEDY } from '../../../../extension/engine/generation/types';
 import { loadEngine } from '../../../../extension/engine/load_engine';
+import { ownCacheFolder, type OwnCacheFolder } from '../../../cache_folder';
 import { convert } from '../../loading/gguf/convert';
 import { f32, i32, text, u32 } from '../../loading/gguf/gguf_fixture';
 import { FIXTURES, temporaryFolder, writeFiles } from '../../loading/model_fixture';
 
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz'];
-const usual = process.env.ANLLM_CACHE;
-before(() => {
-  process.env.ANLLM_CACHE = temporaryFolder();
-});
-after(() => {
-  if (usual === undefined) delete process.env.ANLLM_CACHE;
-  else process.env.ANLLM_CACHE = usual;
-});
+let kept: OwnCacheFolder;
+before(() => (kept = ownCacheFolder()));
+after(() => kept.restore());
 
 test('an engine with a hybrid goes on from disk where it was asked to keep conversations', async () => {
   const vocabulary = {
