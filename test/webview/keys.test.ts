@@ -1,13 +1,10 @@
 /** What keys do in the page of the chat, in a browser: where the focus is afterwards, and what the host is told. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { after, before, beforeEach, describe, it, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { buildBundles } from '../../scripts/build/bundles.mjs';
-import { send, sent, serveChatPages, type ChatPages } from '../../scripts/lib/chat_page';
+import { send, sent, type ChatPages } from '../../scripts/lib/chat_page';
 import type { AssistantTurn, Turn } from '../../extension/protocol/conversation';
+import { openChatPages } from './pages';
 
 const QUESTION: Turn = { role: 'user', id: 'q', text: 'Why?', attachments: [] };
 const answer = (state: AssistantTurn['state']): AssistantTurn => ({
@@ -22,17 +19,10 @@ const answer = (state: AssistantTurn['state']): AssistantTurn => ({
   stats: null,
 });
 
-const folder = mkdtempSync(path.join(tmpdir(), 'anllm-page-'));
 let pages: ChatPages;
 let page: Page;
-before(async () => {
-  await buildBundles({ folder });
-  pages = await serveChatPages(folder);
-});
-after(async () => {
-  await pages.close();
-  rmSync(folder, { recursive: true });
-});
+before(async () => (pages = await openChatPages()));
+after(() => pages.close());
 beforeEach(async () => {
   page = await pages.newPage();
   page.setDefaultTimeout(5000);

@@ -1,22 +1,12 @@
 /** The page of the chat in the narrowest side bar that VS Code has. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { buildBundles } from '../../scripts/build/bundles.mjs';
-import { send, serveChatPages, type ChatPages } from '../../scripts/lib/chat_page';
+import { send, type ChatPages } from '../../scripts/lib/chat_page';
+import { openChatPages } from './pages';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'anllm-page-'));
 let pages: ChatPages;
-before(async () => {
-  await buildBundles({ folder });
-  pages = await serveChatPages(folder);
-});
-after(async () => {
-  await pages.close();
-  rmSync(folder, { recursive: true });
-});
+before(async () => (pages = await openChatPages()));
+after(() => pages.close());
 
 test('a model can be told by its name where the meter has the length of the context beside it elsewhere', async () => {
   const page = await pages.newPage();

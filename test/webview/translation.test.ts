@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { buildBundles } from '../../scripts/build/bundles.mjs';
-import { send, serveChatPages, type ChatPages } from '../../scripts/lib/chat_page';
+import { send, type ChatPages } from '../../scripts/lib/chat_page';
 import { SLASH_NAMES, type ModelState } from '../../extension/protocol/chat_view';
 import type { AssistantTurn, Attachment, Turn } from '../../extension/protocol/conversation';
 import { pseudoTexts, withoutTranslated } from '../pseudo';
+import { openChatPages } from './pages';
 
 /** What users and models write is Greek here, so that Latin letters are ours. */
 const MODEL: ModelState = { state: 'ready', title: 'Μοντέλο', detail: '', contextLength: 4096 };
@@ -43,17 +40,10 @@ const STATS = {
 };
 const QUESTION: Turn = { role: 'user', id: 'q', text: 'Ερώτηση', attachments: [ATTACHMENT] };
 
-const folder = mkdtempSync(path.join(tmpdir(), 'anllm-page-'));
 let pages: ChatPages;
 let page: Page;
-before(async () => {
-  await buildBundles({ folder });
-  pages = await serveChatPages(folder, { language: 'el', texts: pseudoTexts() });
-});
-after(async () => {
-  await pages.close();
-  rmSync(folder, { recursive: true });
-});
+before(async () => (pages = await openChatPages({ language: 'el', texts: pseudoTexts() })));
+after(() => pages.close());
 beforeEach(async () => {
   page = await pages.newPage();
 });
