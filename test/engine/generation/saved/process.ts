@@ -9,7 +9,7 @@ import { Scheduler } from '../../../../extension/engine/generation/scheduler/sch
 import { GREEDY, type GenerateResult } from '../../../../extension/engine/generation/types';
 import { openModel } from '../../../../extension/engine/loading/open_model';
 import { FIXTURES } from '../../loading/model_fixture';
-import { toyTokenizer } from '../scheduler/toy_model';
+import { textless } from '../scheduler/toy_model';
 
 export const VOCAB_SIZE = 192;
 const CONTEXT = 1024;
@@ -66,9 +66,7 @@ export async function answerOf(
   const scheduler = new Scheduler({
     executable,
     cache,
-    tokenizer: { ...toyTokenizer, vocabSize: VOCAB_SIZE, isSpecial: () => false },
-    eosIds: [],
-    vocabSize: VOCAB_SIZE,
+    ...textless(VOCAB_SIZE),
     prefillStep: MAX_TOKENS,
     maxRows: MAX_ROWS,
     ...(saved && { saved }),

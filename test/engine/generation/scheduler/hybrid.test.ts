@@ -13,7 +13,7 @@ import { Scheduler } from '../../../../extension/engine/generation/scheduler/sch
 import { GREEDY } from '../../../../extension/engine/generation/types';
 import { openModel } from '../../../../extension/engine/loading/open_model';
 import { FIXTURES } from '../../loading/model_fixture';
-import { toyTokenizer } from './toy_model';
+import { textless } from './toy_model';
 
 const VOCAB_SIZE = 192;
 const CONTEXT = 256;
@@ -52,9 +52,7 @@ async function start(
   const scheduler = new Scheduler({
     executable,
     cache,
-    tokenizer: { ...toyTokenizer, vocabSize: VOCAB_SIZE, isSpecial: () => false },
-    eosIds: [],
-    vocabSize: VOCAB_SIZE,
+    ...textless(VOCAB_SIZE),
     prefillStep: MAX_TOKENS,
     maxRows: Math.min(maxLogitRows, MAX_ROWS),
     maxLogitRows,

@@ -13,7 +13,7 @@ import { Scheduler } from '../../../../extension/engine/generation/scheduler/sch
 import { GREEDY, type GenerateRequest } from '../../../../extension/engine/generation/types';
 import { openCheckpoint } from '../../../../extension/engine/loading/checkpoint';
 import { readModelConfig } from '../../../../extension/engine/loading/config';
-import { toyTokenizer } from './toy_model';
+import { textless } from './toy_model';
 
 const DIR = fileURLToPath(new URL('../../../fixtures/conformance/qwen3', import.meta.url));
 const VOCAB_SIZE = 320;
@@ -42,9 +42,7 @@ async function compile(numBlocks: number): Promise<Executable> {
 }
 
 const parts = {
-  tokenizer: { ...toyTokenizer, vocabSize: VOCAB_SIZE, isSpecial: () => false },
-  eosIds: [],
-  vocabSize: VOCAB_SIZE,
+  ...textless(VOCAB_SIZE),
   prefillStep: MAX_TOKENS,
 };
 const { kvBlockSize } = createReferenceBackend();

@@ -53,6 +53,13 @@ export const toyTokenizer: Tokenizer = {
   isSpecial: (id) => id >= BYTES.length,
 };
 
+/** What a scheduler knows of a checkpoint whose tokens have no texts: none of them ends an answer. */
+export const textless = (vocabSize: number) => ({
+  tokenizer: { ...toyTokenizer, vocabSize, isSpecial: () => false },
+  eosIds: [],
+  vocabSize,
+});
+
 export interface ToyOptions {
   readonly numBlocks: number;
   readonly blockSize: number;
