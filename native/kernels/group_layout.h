@@ -21,6 +21,11 @@ ANLLM_INLINE int64_t CodesBytesOf(Coding coding, int64_t columns) {
   return columns * kBlockRows;
 }
 
+/** Bytes of one scalar of all rows of a block. */
+ANLLM_INLINE int64_t ScalarsBytesOf(Float scalar) {
+  return kBlockRows * (scalar == Float::kF32 ? 4 : 2);
+}
+
 /** The code of zero; 0 where groups have a bias. */
 ANLLM_INLINE int ZeroOf(Coding coding) {
   return coding == Coding::kE2m1 ? kE2m1Zero : coding == Coding::kSixBits ? kSixBitsZero : 0;
@@ -28,8 +33,7 @@ ANLLM_INLINE int ZeroOf(Coding coding) {
 
 /** Bytes of a group of `columns` columns of all rows of a block. */
 ANLLM_INLINE int64_t GroupBytesOf(Coding coding, Float scalar, int64_t columns) {
-  const int64_t scalars = kBlockRows * (scalar == Float::kF32 ? 4 : 2);
-  return CodesBytesOf(coding, columns) + (ZeroOf(coding) == 0 ? 2 : 1) * scalars;
+  return CodesBytesOf(coding, columns) + (ZeroOf(coding) == 0 ? 2 : 1) * ScalarsBytesOf(scalar);
 }
 
 ANLLM_INLINE int NibbleAt(const uint8_t* codes, int64_t lane, int64_t column) {

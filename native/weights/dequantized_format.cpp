@@ -42,7 +42,7 @@ class DequantizedFormat : public Format {
  private:
   void DecodeBlock(const uint8_t* block, uint8_t* target) const {
     const int64_t codes_bytes = CodesBytesOf(packed_.coding, packed_.group_size);
-    const int64_t scalars_bytes = kBlockRows * (packed_.scalar == Float::kF32 ? 4 : 2);
+    const int64_t scalars_bytes = ScalarsBytesOf(packed_.scalar);
     const int zero = ZeroOf(packed_.coding);
     for (int64_t group = 0; group < packed_.cols; group += packed_.group_size) {
       for (int64_t lane = 0; lane < kBlockRows; lane++) {

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "../error.h"
 #include "../kernels/group_layout.h"
 #include "format.h"
 #include "microscaled.h"
@@ -23,55 +22,44 @@ Words ShuffleNibbles(const Words& word) {
 class E2m1Format : public Format {
  public:
   E2m1Format(const WeightSource& source, const program::WeightSpec& spec, Files* files)
-      : source_(source),
-        rows_(spec.rows),
-        cols_(spec.cols),
-        mode_(MicroscaledModeOf(source)),
-        files_(*files) {
-    CheckMicroscaled(source, spec);
-    files->Open(source_.tensor);
-    files->Open(source_.scales);
-  }
+      : rows_(spec.rows), cols_(spec.cols), tensors_(source, spec, files) {}
 
   Matrix Layout() const override {
-    const int64_t group_bytes = GroupBytesOf(Coding::kE2m1, Float::kBf16, mode_.group_size);
-    return {nullptr,          rows_,         cols_,       cols_ / mode_.group_size * group_bytes,
-            mode_.group_size, Coding::kE2m1, Float::kBf16};
+    const int64_t group_size = tensors_.mode().group_size;
+    const int64_t group_bytes = GroupBytesOf(Coding::kE2m1, Float::kBf16, group_size);
+    return {nullptr, rows_, cols_, tensors_.groups() * group_bytes, group_size, Coding::kE2m1, Float::kBf16};
   }
 
   void Pack(int64_t first, int64_t last, uint8_t* target) const override {
     const int64_t begin = first * kBlockRows;
     const int64_t end = std::min(rows_, last * kBlockRows);
-    const int64_t row_bytes = cols_ / 2;
-    const int64_t row_scales = cols_ / mode_.group_size;
-    const Bytes codes = files_.Read(source_.tensor, begin * row_bytes, end * row_bytes);
-    const Bytes scales = files_.Read(source_.scales, begin * row_scales, end * row_scales);
+    const auto [codes, scales] = tensors_.Read(begin, end);
     int64_t bad = 0;
     for (int64_t row = begin; row < end; row += kBlockRows, target += Layout().block_bytes) {
-      bad += PackRows(codes.data() + (row - begin) * row_bytes, scales.data() + (row - begin) * row_scales,
-                      std::min(kBlockRows, end - row), target);
+      bad += PackRows(codes.data() + (row - begin) * tensors_.code_bytes(),
+                      scales.data() + (row - begin) * tensors_.groups(), std::min(kBlockRows, end - row),
+                      target);
     }
-    if (bad > 0) {
-      throw BadModel(source_.tensor.file + ": " + source_.tensor.name + ": " + std::to_string(bad) +
-                     " scales not finite");
-    }
+    tensors_.CheckFinite(bad, "scales");
   }
 
  private:
   /** Packs up to 16 rows; returns how many scales are not finite. */
   int64_t PackRows(const uint8_t* codes, const uint8_t* scales, int64_t count, uint8_t* target) const {
     RowPointers rows;
-    for (int64_t i = 0; i < kBlockRows; i++) rows.row[i] = codes + (i < count ? i * cols_ / 2 : 0);
-    const int64_t groups = cols_ / mode_.group_size;
+    for (int64_t i = 0; i < kBlockRows; i++)
+      rows.row[i] = codes + (i < count ? i * tensors_.code_bytes() : 0);
+    const MicroscaledMode& mode = tensors_.mode();
+    const int64_t groups = tensors_.groups();
     int64_t bad = 0;
     for (int64_t g = 0; g < groups; g++) {
-      for (int64_t c = 0; c < mode_.group_size; c += kWordColumns, target += sizeof(Words)) {
-        const Words word = ShuffleNibbles(LoadWord(rows, (g * mode_.group_size + c) / 2));
+      for (int64_t c = 0; c < mode.group_size; c += kWordColumns, target += sizeof(Words)) {
+        const Words word = ShuffleNibbles(LoadWord(rows, (g * mode.group_size + c) / 2));
         std::memcpy(target, &word, sizeof(word));
       }
       // Rows that are none have a scale of zero.
       float halves[kBlockRows] = {};
-      for (int64_t i = 0; i < count; i++) halves[i] = mode_.scale(scales[i * groups + g]) / 2.0f;
+      for (int64_t i = 0; i < count; i++) halves[i] = mode.scale(scales[i * groups + g]) / 2.0f;
       Floats lanes;
       std::memcpy(&lanes, halves, sizeof(lanes));
       bad += PackScalars(lanes, Float::kBf16, target);
@@ -80,11 +68,9 @@ class E2m1Format : public Format {
     return bad;
   }
 
-  const WeightSource source_;
   const int64_t rows_;
   const int64_t cols_;
-  const MicroscaledMode& mode_;
-  const Files& files_;
+  const MicroscaledTensors tensors_;
 };
 
 }  // namespace

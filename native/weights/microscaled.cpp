@@ -29,28 +29,44 @@ constexpr MicroscaledMode kModes[] = {
     {"nvfp4", 4, 16, DecodeE2m1, DecodeE4m3},
 };
 
+std::string PlaceOf(const WeightSource& source) {
+  return source.tensor.file + ": " + source.tensor.name;
+}
+
 }  // namespace
 
 const MicroscaledMode& MicroscaledModeOf(const WeightSource& source) {
   for (const MicroscaledMode& mode : kModes) {
     if (source.format == mode.name) return mode;
   }
-  throw Unsupported(source.tensor.file + ": " + source.tensor.name + ": got mode " + source.format +
+  throw Unsupported(PlaceOf(source) + ": got mode " + source.format +
                     ", which the native engine does not know");
 }
 
-void CheckMicroscaled(const WeightSource& source, const program::WeightSpec& spec) {
-  const MicroscaledMode& mode = MicroscaledModeOf(source);
-  const std::string place = source.tensor.file + ": " + source.tensor.name;
-  if (source.group_size != mode.group_size || spec.cols % mode.group_size != 0 || spec.cols % 8 != 0) {
+MicroscaledTensors::MicroscaledTensors(const WeightSource& source, const program::WeightSpec& spec,
+                                       Files* files)
+    : source_(source), cols_(spec.cols), mode_(MicroscaledModeOf(source)), files_(*files) {
+  const std::string place = PlaceOf(source);
+  if (source.group_size != mode_.group_size || spec.cols % mode_.group_size != 0 || spec.cols % 8 != 0) {
     throw BadModel(place + ": got " + std::to_string(spec.cols) + " columns in groups of " +
                    std::to_string(source.group_size) + ", expected groups of " +
-                   std::to_string(mode.group_size));
+                   std::to_string(mode_.group_size));
   }
   if (source.tensor.type != ElementType::kU32) throw BadModel(place + ": expected packed codes as U32");
   if (source.scales.type != ElementType::kU8) throw BadModel(place + ": expected scales as U8");
-  CheckTensor(source.tensor, spec.rows, spec.cols * mode.bits / 32);
-  CheckTensor(source.scales, spec.rows, spec.cols / mode.group_size);
+  CheckTensor(source.tensor, spec.rows, spec.cols * mode_.bits / 32);
+  CheckTensor(source.scales, spec.rows, spec.cols / mode_.group_size);
+  files->Open(source.tensor);
+  files->Open(source.scales);
+}
+
+MicroscaledTensors::Rows MicroscaledTensors::Read(int64_t first, int64_t last) const {
+  return {files_.Read(source_.tensor, first * code_bytes(), last * code_bytes()),
+          files_.Read(source_.scales, first * groups(), last * groups())};
+}
+
+void MicroscaledTensors::CheckFinite(int64_t bad, const char* what) const {
+  if (bad > 0) throw BadModel(PlaceOf(source_) + ": " + std::to_string(bad) + " " + what + " not finite");
 }
 
 }  // namespace anllm::weights

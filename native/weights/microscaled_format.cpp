@@ -2,7 +2,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "../error.h"
 #include "format.h"
 #include "half.h"
 #include "microscaled.h"
@@ -17,15 +16,7 @@ namespace {
 class MicroscaledFormat : public Format {
  public:
   MicroscaledFormat(const WeightSource& source, const program::WeightSpec& spec, Files* files)
-      : source_(source),
-        rows_(spec.rows),
-        cols_(spec.cols),
-        mode_(MicroscaledModeOf(source)),
-        files_(*files) {
-    CheckMicroscaled(source, spec);
-    files->Open(source_.tensor);
-    files->Open(source_.scales);
-  }
+      : rows_(spec.rows), cols_(spec.cols), tensors_(source, spec, files) {}
 
   Matrix Layout() const override {
     return {nullptr, rows_, cols_, cols_ * kBlockRows * 2, 0, Coding::kFloats, Float::kBf16};
@@ -34,34 +25,29 @@ class MicroscaledFormat : public Format {
   void Pack(int64_t first, int64_t last, uint8_t* target) const override {
     const int64_t begin = first * kBlockRows;
     const int64_t end = std::min(rows_, last * kBlockRows);
-    const int64_t row_bytes = cols_ * mode_.bits / 8;
-    const int64_t row_scales = cols_ / mode_.group_size;
-    const Bytes codes = files_.Read(source_.tensor, begin * row_bytes, end * row_bytes);
-    const Bytes scales = files_.Read(source_.scales, begin * row_scales, end * row_scales);
+    const MicroscaledMode& mode = tensors_.mode();
+    const auto [codes, scales] = tensors_.Read(begin, end);
     int64_t bad = 0;
     for (int64_t row = begin; row < end; row++) {
-      const uint8_t* row_codes = codes.data() + (row - begin) * row_bytes;
+      const uint8_t* row_codes = codes.data() + (row - begin) * tensors_.code_bytes();
       uint8_t* place = target + ((row / kBlockRows - first) * cols_ * kBlockRows + row % kBlockRows) * 2;
       for (int64_t c = 0; c < cols_; c++, place += kBlockRows * 2) {
-        const int code = mode_.Code(row_codes, c);
-        const int scale = scales[static_cast<size_t>((row - begin) * row_scales + c / mode_.group_size)];
-        const float value = mode_.element(code) * mode_.scale(scale);
+        const int code = mode.Code(row_codes, c);
+        const int scale =
+            scales[static_cast<size_t>((row - begin) * tensors_.groups() + c / mode.group_size)];
+        const float value = mode.element(code) * mode.scale(scale);
         if (!std::isfinite(value)) bad++;
         const uint16_t bits = TruncateToBfloat(value);
         std::memcpy(place, &bits, 2);
       }
     }
-    if (bad > 0) throw BadModel(Place() + ": " + std::to_string(bad) + " values not finite");
+    tensors_.CheckFinite(bad, "values");
   }
 
  private:
-  std::string Place() const { return source_.tensor.file + ": " + source_.tensor.name; }
-
-  const WeightSource source_;
   const int64_t rows_;
   const int64_t cols_;
-  const MicroscaledMode& mode_;
-  const Files& files_;
+  const MicroscaledTensors tensors_;
 };
 
 }  // namespace

@@ -28,7 +28,7 @@ float ReadScalar(Float type, const uint8_t* scalars, int64_t lane) {
 void DecodeRow(const Matrix& w, int64_t row, float* out) {
   const uint8_t* p = w.data + row / kBlockRows * w.block_bytes;
   const int64_t lane = row % kBlockRows;
-  const int64_t scalars = w.scalar == Float::kF32 ? 64 : 32;
+  const int64_t scalars = ScalarsBytesOf(w.scalar);
   if (w.coding == Coding::kFloats) {
     for (int64_t c = 0; c < w.cols; c++, p += scalars) out[c] = ReadScalar(w.scalar, p, lane);
     return;

@@ -1,7 +1,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "../../error.h"
 #include "../../weights/half.h"
 #include "../../weights/microscaled.h"
 #include "group_writer.h"
@@ -17,33 +16,22 @@ class MicroscaledCoding : public Coding {
  public:
   MicroscaledCoding(const weights::WeightSource& source, const program::WeightSpec& spec,
                     weights::Files* files)
-      : Coding(MatrixOf(source, spec)),
-        source_(source),
-        mode_(weights::MicroscaledModeOf(source)),
-        files_(*files) {
-    files->Open(source_.tensor);
-    files->Open(source_.scales);
-  }
+      : Coding(MatrixOf(source, spec)), tensors_(source, spec, files), mode_(tensors_.mode()) {}
 
   void Write(int64_t first, int64_t last, const RowsPlace& place) const override {
-    const int64_t columns = matrix().columns;
-    const int64_t row_codes = columns * mode_.bits / 8;
-    const int64_t row_scales = columns / mode_.group_size;
-    const weights::Bytes codes = files_.Read(source_.tensor, first * row_codes, last * row_codes);
-    const weights::Bytes scales = files_.Read(source_.scales, first * row_scales, last * row_scales);
-    const int64_t groups = (last - first) * row_scales;
-    const auto group_codes = [&](int64_t g) { return codes.data() + g * mode_.group_size * mode_.bits / 8; };
+    const weights::MicroscaledTensors::Rows rows = tensors_.Read(first, last);
+    const weights::Bytes& scales = rows.scales;
+    const int64_t groups = (last - first) * tensors_.groups();
+    const auto group_codes = [&](int64_t g) {
+      return rows.codes.data() + g * mode_.group_size * mode_.bits / 8;
+    };
     const int64_t bad = matrix().type == DTYPE_AFFINE ? WriteSteps(group_codes, scales, groups, place)
                                                       : WriteFloats(group_codes, scales, groups, place);
-    if (bad > 0) {
-      throw BadModel(source_.tensor.file + ": " + source_.tensor.name + ": " + std::to_string(bad) +
-                     " scales or values not finite");
-    }
+    tensors_.CheckFinite(bad, "scales or values");
   }
 
  private:
   static Matrix MatrixOf(const weights::WeightSource& source, const program::WeightSpec& spec) {
-    weights::CheckMicroscaled(source, spec);
     const weights::MicroscaledMode& mode = weights::MicroscaledModeOf(source);
     Matrix matrix{.rows = static_cast<uint32_t>(spec.rows),
                   .columns = static_cast<uint32_t>(spec.cols),
@@ -87,9 +75,8 @@ class MicroscaledCoding : public Coding {
     return bad;
   }
 
-  const weights::WeightSource source_;
+  const weights::MicroscaledTensors tensors_;
   const weights::MicroscaledMode& mode_;
-  const weights::Files& files_;
 };
 
 }  // namespace
