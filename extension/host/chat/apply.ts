@@ -1,4 +1,7 @@
 /** Where code of an answer belongs in a document. */
+import { declaredBy, isImport } from './declarations';
+import { depthOf, indentOf, isBlank, itemsAt, linesOf, type Item, type Line } from './items';
+import { LineIndex } from './line_index';
 
 export interface Span {
   readonly start: number;
@@ -6,25 +9,14 @@ export interface Span {
 }
 
 export interface ApplyPlan extends Span {
-  /** Offsets of what is replaced, and what stands there then. */
+  /** What stands in the place of the span then. */
   readonly text: string;
   readonly how: 'anchor' | 'selection' | 'insert';
 }
 
-interface Line {
-  readonly text: string;
-  readonly start: number;
-  readonly end: number;
-}
-
-/** A region that is this much longer or shorter than the code is another one. */
-const MAX_STRETCH = 3;
-/** A line of fewer letters, such as `}` or `else {`, says nothing about a place. */
-const MIN_ANCHOR = 6;
-
 /**
- * Finds the place: lines that begin and end as the code does (the same first line, or the same declaration up to its
- * parameters), else the selection, else the cursor. The code takes on the indentation of its place.
+ * Finds the place: where the document has the same statements or declares the same names, else the selection, else the
+ * cursor. The code takes on the indentation of its place.
  */
 export function planApply(document: string, code: string, selection: Span): ApplyPlan {
   const eol = document.includes('\r\n') ? '\r\n' : '\n';
@@ -33,92 +25,177 @@ export function planApply(document: string, code: string, selection: Span): Appl
     .replace(/^\n+|\s+$/g, '')
     .split('\n');
   const lines = linesOf(document);
-  const region = findRegion(lines, wanted);
-  const write = (indent: string): string => reindent(wanted, indent).join(eol);
-  if (region) {
-    const [first, last] = region;
-    return { start: first.start, end: last.end, text: write(indentOf(first.text)), how: 'anchor' };
+  const found = replacement(lines, wanted);
+  if (found) {
+    const [first, last] = [lines[found.from], lines[found.to]];
+    const text = found.lines.join(eol);
+    return { start: first?.start ?? 0, end: last?.end ?? 0, text, how: 'anchor' };
   }
-  const line = lines.findLast(({ start }) => start <= selection.start);
-  const indent = indentOf(line?.text ?? '');
-  const followsBlanks = document.slice(line?.start ?? 0, selection.start).trim() === '';
-  const start = followsBlanks ? (line?.start ?? selection.start) : selection.start;
-  if (selection.end > selection.start) {
-    return { start, end: selection.end, text: write(indent), how: 'selection' };
+  return selection.end > selection.start
+    ? atSelection(document, lines, wanted, selection, eol)
+    : atCursor(lines, wanted, selection.start, eol);
+}
+
+function atSelection(
+  document: string,
+  lines: readonly Line[],
+  wanted: readonly string[],
+  { start, end }: Span,
+  eol: string,
+): ApplyPlan {
+  const line = lineAt(lines, start);
+  const isWhole = isBlank(document.slice(line.start, start));
+  const text = reindent(wanted, indentOf(line.text)).join(eol);
+  return {
+    start: isWhole ? line.start : start,
+    end,
+    // Whole lines are selected with the end of the last one.
+    text: (isWhole ? text : text.trimStart()) + (document[end - 1] === '\n' ? eol : ''),
+    how: 'selection',
+  };
+}
+
+/** Lines of their own, before the text that stands behind the cursor and after that before it. */
+function atCursor(
+  lines: readonly Line[],
+  wanted: readonly string[],
+  cursor: number,
+  eol: string,
+): ApplyPlan {
+  const line = lineAt(lines, cursor);
+  const text = reindent(wanted, indentOf(line.text)).join(eol);
+  if (!isBlank(line.text.slice(0, cursor - line.start))) {
+    return { start: line.end, end: line.end, text: eol + text, how: 'insert' };
   }
-  return { start, end: selection.end, text: write(indent) + eol, how: 'insert' };
+  const end = isBlank(line.text) ? cursor : line.start;
+  return { start: line.start, end, text: text + eol, how: 'insert' };
 }
 
-function findRegion(lines: readonly Line[], wanted: readonly string[]): [Line, Line] | null {
-  const first = wanted[0]?.trim() ?? '';
-  const last = wanted.at(-1)?.trim() ?? '';
-  if (first.length < MIN_ANCHOR) return null;
-  const starts = indicesOf(lines, ({ text }) => text.trim() === first);
-  const candidates =
-    starts.length > 0 ? starts : indicesOf(lines, ({ text }) => sameDeclaration(text, first));
-  // Two places that fit equally well are none.
-  if (candidates.length !== 1) return null;
-  const at = candidates[0] ?? 0;
-  const end = endOf(lines, at, last, wanted.length);
-  const [from, to] = [lines[at], lines[end]];
-  return from && to ? [from, to] : null;
+/** New lines for the lines `from` to `to` of a document. */
+interface Replacement {
+  readonly from: number;
+  readonly to: number;
+  readonly lines: readonly string[];
 }
 
-/** The line that closes what begins at `at`: as the code ends and as deep as it begins, else where the block ends. */
-function endOf(lines: readonly Line[], at: number, last: string, length: number): number {
-  const indent = indentOf(lines[at]?.text ?? '').length;
-  const limit = Math.min(lines.length, at + length * MAX_STRETCH + 10);
-  let block = at;
-  for (let index = at + 1; index < limit; index++) {
-    const text = lines[index]?.text ?? '';
-    if (text.trim() === '') continue;
-    const depth = indentOf(text).length;
-    if (depth === indent && text.trim() === last) return index;
-    if (depth < indent || (depth === indent && !/^\s*[)\]}]/.test(text))) return block;
-    block = index;
+interface Match {
+  /** Of the code. */
+  readonly item: Item;
+  /** Of the document. */
+  readonly place: Item;
+}
+
+function replacement(lines: readonly Line[], code: readonly string[]): Replacement | null {
+  const codeLines = linesOf(code.join('\n'));
+  const items = itemsAt(codeLines, depthOf(code[0] ?? ''));
+  const matches = matchesOf(lines, codeLines, items);
+  const [first, last] = [matches[0], matches.at(-1)];
+  if (first === undefined || last === undefined) return null;
+  const written = reindent(code, indentOf(lines[first.place.head]?.text ?? ''));
+  const from = startWith(lines, written.slice(0, first.item.lead), startOf(first));
+  const spansAll = first.item === items[0] && last.item === items.at(-1);
+  return spansAll && leavesNothingOut(lines, codeLines, items, first.place, last.place)
+    ? { from, to: last.place.last, lines: written }
+    : { from, to: last.place.last, lines: oneByOne(lines, written, matches) };
+}
+
+/** Where the comments of the place begin when the code has some too, else they stay. */
+function startOf({ item, place }: Match): number {
+  return item.lead < item.head ? place.lead : place.head;
+}
+
+/** What the code begins with before its first match may stand before the place as well. */
+function startWith(lines: readonly Line[], before: readonly string[], start: number): number {
+  const from = start - before.length;
+  const isSame = before.every((text, index) => lines[from + index]?.text.trim() === text.trim());
+  return from >= 0 && isSame ? from : start;
+}
+
+/** In the order of both; none when what fits says too little about the place. */
+function matchesOf(lines: readonly Line[], code: readonly Line[], items: readonly Item[]): Match[] {
+  const heads = new Map<number, Item[]>();
+  const itemsOf = (depth: number): Item[] => {
+    const items = heads.get(depth) ?? itemsAt(lines, depth);
+    heads.set(depth, items);
+    return items;
+  };
+  const known = new LineIndex(lines);
+  const matches: Match[] = [];
+  let isSure = false;
+  for (const item of items) {
+    const previous = matches.at(-1)?.place;
+    const text = code[item.head]?.text ?? '';
+    const at = known.placeOf(text, previous?.depth);
+    const place = at === null ? undefined : itemsOf(depthOf(lines[at]?.text ?? '')).find(isAt(at));
+    // A place above the last one would be in the wrong order.
+    if (place === undefined || (previous && place.head <= previous.last)) continue;
+    matches.push({ item, place });
+    const declared = declaredBy(text);
+    isSure ||= item.last > item.head || (declared !== null && !isImport(declared));
   }
-  return block;
+  return isSure || 2 * matches.length >= items.length ? matches : [];
 }
 
-/** `function add(a: number)` and `function add(a, b)` declare the same. */
-function sameDeclaration(line: string, other: string): boolean {
-  const name = declarationOf(line);
-  return name !== null && name === declarationOf(other);
+const isAt =
+  (head: number) =>
+  (item: Item): boolean =>
+    item.head === head;
+
+/** Every declaration of the document between two places is one of the code as well. */
+function leavesNothingOut(
+  lines: readonly Line[],
+  code: readonly Line[],
+  items: readonly Item[],
+  first: Item,
+  last: Item,
+): boolean {
+  const kept = new Set(items.map(({ head }) => declaredBy(code[head]?.text ?? '')));
+  return itemsAt(lines.slice(0, last.last + 1), first.depth)
+    .filter(({ head }) => head > first.head)
+    .map(({ head }) => declaredBy(lines[head]?.text ?? ''))
+    .every((declared) => declared === null || kept.has(declared));
 }
 
-function declarationOf(line: string): string | null {
-  const [, head] = /^\s*([\w\s.*&:<>,[\]@]*\w)\s*\(/.exec(line) ?? [];
-  const words = head?.trim().split(/\s+/) ?? [];
-  const declares =
-    words.length > 1 && !/^(return|await|throw|if|for|while|switch)$/.test(words[0] ?? '');
-  return declares
-    ? words.filter((word) => !/^(export|async|public|static)$/.test(word)).join(' ')
-    : null;
+/** Each item in the place of the one it matches; what is new stands right behind what it follows in the code. */
+function oneByOne(
+  lines: readonly Line[],
+  code: readonly string[],
+  matches: readonly Match[],
+): string[] {
+  const written: string[] = [];
+  for (const [index, match] of matches.entries()) {
+    const { item } = match;
+    const previous = matches[index - 1];
+    const isNew = code.slice(previous ? previous.item.last + 1 : 0, item.lead);
+    if (previous) {
+      written.push(...withoutEnd(isNew));
+      const between = lines.slice(previous.place.last + 1, startOf(match));
+      written.push(...between.map(({ text }) => text));
+    } else {
+      written.push(...isNew);
+    }
+    written.push(...code.slice(item.lead, item.last + 1));
+  }
+  return [...written, ...code.slice((matches.at(-1)?.item.last ?? 0) + 1)];
+}
+
+/** Without the blank lines at its end. */
+function withoutEnd(lines: readonly string[]): readonly string[] {
+  return lines.slice(0, lines.findLastIndex((line) => !isBlank(line)) + 1);
+}
+
+/** The last line that begins at or before an offset. */
+function lineAt(lines: readonly Line[], offset: number): Line {
+  return lines.findLast(({ start }) => start <= offset) ?? { text: '', start: 0, end: 0 };
 }
 
 function reindent(code: readonly string[], indent: string): string[] {
   const own = indentOf(code[0] ?? '');
   return code.map((line) => {
-    if (line.trim() === '') return '';
+    if (isBlank(line)) return '';
     return indent + (line.startsWith(own) ? line.slice(own.length) : line.trimStart());
   });
 }
-
-function linesOf(document: string): Line[] {
-  let start = 0;
-  return document.split('\n').map((raw) => {
-    const text = raw.replace(/\r$/, '');
-    const line = { text, start, end: start + text.length };
-    start += raw.length + 1;
-    return line;
-  });
-}
-
-function indicesOf<T>(list: readonly T[], fits: (item: T) => boolean): number[] {
-  return list.flatMap((item, index) => (fits(item) ? [index] : []));
-}
-
-const indentOf = (line: string): string => /^[ \t]*/.exec(line)?.[0] ?? '';
 
 /** Files that make programs run: a change is asked for in so many words. */
 const SENSITIVE =

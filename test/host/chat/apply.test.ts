@@ -69,6 +69,74 @@ describe('where code of an answer goes', () => {
     assert.equal(text, 'function add(a) {\r\n  return 1;\r\n}\r\n');
   });
 
+  const FILE =
+    "import a from 'a';\n\nfunction f() {\n  return 1;\n}\n\nfunction g() {\n  return 2;\n}\n";
+
+  it('a whole file takes the place of the whole file', () => {
+    const code = FILE.replace('return 1', 'return b(1)')
+      .replace('import a', 'import { b }')
+      .replace('g()', 'g(b)');
+    assert.equal(apply(FILE + '▮', code).text, code);
+    const header = '// Copyright\n\n';
+    assert.equal(apply(header + FILE + '▮', header + code).text, header + code);
+  });
+
+  it('declarations that the code leaves out stay, and new ones follow what they follow in the code', () => {
+    const code =
+      "import a from 'a';\nimport b from 'b';\n\nfunction f() {\n  return 3;\n}\n\nfunction h() {\n  return 4;\n}";
+    const text = FILE.replace("'a';", "'a';\nimport b from 'b';").replace(
+      'return 1;\n}',
+      'return 3;\n}\n\nfunction h() {\n  return 4;\n}',
+    );
+    assert.deepEqual(apply(FILE + '▮', code), { text, how: 'anchor' });
+    const first = apply(FILE + '▮', "import a from 'a';\n\nfunction g() {\n  return 5;\n}");
+    assert.equal(first.text, FILE.replace('return 2', 'return 5'));
+  });
+
+  it('braces on lines of their own, further branches and comments are part of what they belong to', () => {
+    const allman = 'int F(int a)\n{\n    return a;\n}\n\nint G()\n{\n    return 1;\n}\n▮';
+    assert.equal(
+      apply(allman, 'int F(int a, int b)\n{\n    return b;\n}').text,
+      allman.replace('▮', '').replace('a)\n{\n    return a', 'a, int b)\n{\n    return b'),
+    );
+    const branches = 'if ready:\n    go()\nelse:\n    wait()\nprint(1)\n▮';
+    assert.equal(apply(branches, 'if ready:\n    run()').text, 'if ready:\n    run()\nprint(1)\n');
+    const doc = '/** Adds. */\nfunction add(a) {\n  return a;\n}\n▮';
+    const added = 'function add(a) {\n  return a + 1;\n}';
+    assert.equal(apply(doc, added).text, `/** Adds. */\n${added}\n`);
+    assert.equal(apply(doc, `/** Adds one. */\n${added}`).text, `/** Adds one. */\n${added}\n`);
+  });
+
+  it('takes the place of a method whose parameters changed, and of a const', () => {
+    const code = 'add(item: Item, count: number): void {\n  this.items.push(item, count);\n}';
+    assert.equal(
+      apply(CLASS, code).text,
+      CLASS.replace('▮', '')
+        .replace('item: Item)', 'item: Item, count: number)')
+        .replace('push(item)', 'push(item, count)'),
+    );
+    assert.equal(
+      apply('let x = 1;\nconst limit = 5;\n▮', 'const limit = 6;').text,
+      'let x = 1;\nconst limit = 6;\n',
+    );
+  });
+
+  it('an import that the file has too says nothing about the rest', () => {
+    const { how } = apply('import os\n\nx = 1\n▮', 'import os\nprint(os.getcwd())\nprint(2)\n');
+    assert.equal(how, 'insert');
+  });
+
+  it('a selection of whole lines keeps its last end, one within a line its beginning', () => {
+    assert.equal(apply('{\n▮  b();\n▮}\n', 'c();').text, '{\n  c();\n}\n');
+    assert.equal(apply('{\n  return ▮a + b▮;\n}\n', 'a - b').text, '{\n  return a - b;\n}\n');
+  });
+
+  it('text before and behind the cursor keeps its lines', () => {
+    assert.equal(apply('  foo();▮\n  bar();', 'log(x);').text, '  foo();\n  log(x);\n  bar();');
+    assert.equal(apply('  ▮foo();\n', 'log(x);').text, '  log(x);\n  foo();\n');
+    assert.equal(apply('foo();▮', 'log(x);').text, 'foo();\nlog(x);');
+  });
+
   it('a lone brace is no anchor', () => {
     assert.equal(apply('{\n  a\n}\n▮', '{\n  b\n}').how, 'insert');
   });
