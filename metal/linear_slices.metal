@@ -108,7 +108,7 @@ inline float exchange_rows(thread float* sums, uint lane) {
   return sum;
 }
 
-KERNEL(linear_slices, 640)
+KERNEL(linear_slices, 512)
 (BUFFER(const uchar, x, 0), BUFFER(const uchar, weight, 1), BUFFER(const uchar, scales, 2),
  BUFFER(const uchar, biases, 3), BUFFER(const float, norm_weight, 4), BUFFER(const float, bias, 5),
  BUFFER(const float, residual, 6), BUFFER(uchar, out, 7), PARAMS(LinearParams, p, 8),

@@ -118,7 +118,8 @@ inline void multiply_two(thread simdgroup_float8x8& first, thread simdgroup_floa
 /**
  * Row of the two elements that a lane holds of a simdgroup_matrix, and column of the first; the second one
  * stands to its right. Apple does not document the layout; it is the same on every GPU so far, and the
- * self-test of linear_batch fails on one that differs.
+ * self-test of linear_batch fails on one that differs. `thread_elements()` is all 64 elements to the
+ * compiler: only numbers 0 and 1 are the lane's, and are written one by one.
  */
 inline uint fragment_row(uint lane) {
   return lane / 16 * 4 + lane / 2 % 4;
@@ -145,7 +146,10 @@ inline void load_rights(const threadgroup uint4* staged, uint lane, thread simdg
       (const threadgroup half4*)(staged + fragment_column(lane) * 4 + row / 2) + row % 2;
   const half4 first = numbers[0];
   const half4 second = numbers[8];
-  for (uint i = 0; i < 4; i++) rights[i].thread_elements() = half2(first[i], second[i]);
+  UNROLL for (uint i = 0; i < 4; i++) {
+    rights[i].thread_elements()[0] = first[i];
+    rights[i].thread_elements()[1] = second[i];
+  }
 }
 
 /**
@@ -166,11 +170,13 @@ inline uint value_column(uint lane, uint n) {
   return (fragment_column(lane) + n) * 8;
 }
 inline void zip_rights(uint4 first, uint4 second, thread simdgroup_half8x8 (&rights)[8]) {
-  for (uint i = 0; i < 4; i++) {
+  UNROLL for (uint i = 0; i < 4; i++) {
     const half2 one = as_type<half2>(first[i]);
     const half2 two = as_type<half2>(second[i]);
-    rights[2 * i].thread_elements() = half2(one.x, two.x);
-    rights[2 * i + 1].thread_elements() = half2(one.y, two.y);
+    rights[2 * i].thread_elements()[0] = one.x;
+    rights[2 * i].thread_elements()[1] = two.x;
+    rights[2 * i + 1].thread_elements()[0] = one.y;
+    rights[2 * i + 1].thread_elements()[1] = two.y;
   }
 }
 /** sums += a · one + b · two */
