@@ -81,6 +81,9 @@ export type HistoryEntry = Pick<Conversation, 'id' | 'title' | 'updatedAt'> & {
 const MAX_TEXT = 8 * 2 ** 20;
 const MAX_TURNS = 4096;
 export const MAX_TITLE = 200;
+export const MAX_PROBLEM = 8192;
+/** Of one question. */
+export const MAX_ATTACHMENTS = 256;
 const count = integer(0, 2 ** 31);
 const id = text(64);
 const line = integer(1, 2 ** 31);
@@ -104,7 +107,7 @@ export const checkTurn: Check<Turn> = union<'role', Turn>('role', {
     role: oneOf(['user']),
     id,
     text: text(MAX_TEXT),
-    attachments: list(checkAttachment, 256),
+    attachments: list(checkAttachment, MAX_ATTACHMENTS),
   }),
   assistant: object<AssistantTurn>({
     role: oneOf(['assistant']),
@@ -113,7 +116,7 @@ export const checkTurn: Check<Turn> = union<'role', Turn>('role', {
     reasoning: text(MAX_TEXT),
     reasoningMs: nullable(amount),
     state: oneOf(ANSWER_STATES),
-    problem: text(8192),
+    problem: text(MAX_PROBLEM),
     model: text(8192),
     stats: nullable(
       object<TurnStats>({

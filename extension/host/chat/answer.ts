@@ -1,7 +1,8 @@
 import * as l10n from '@vscode/l10n';
 import type { ChatPart, ChatResult, ContextCut } from '../../protocol/chat';
-import type { AssistantTurn, TurnStats } from '../../protocol/conversation';
+import { MAX_PROBLEM, type AssistantTurn, type TurnStats } from '../../protocol/conversation';
 import { number } from '../../protocol/numbers';
+import { shorten } from './turns';
 
 /** An answer as it is written: takes the engine's parts, gives turns to show. */
 export class AnswerInProgress {
@@ -60,7 +61,7 @@ export class AnswerInProgress {
   }
 
   fail(message: string): AssistantTurn {
-    this.turn = { ...this.thought(), state: 'failed', problem: message };
+    this.turn = { ...this.thought(), state: 'failed', problem: shorten(message, MAX_PROBLEM) };
     return this.turn;
   }
 

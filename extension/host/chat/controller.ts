@@ -1,6 +1,12 @@
+import * as l10n from '@vscode/l10n';
 import { MODEL_SAMPLING, type ChatRequest, type ChatResult } from '../../protocol/chat';
 import type { ToView, ModelState } from '../../protocol/chat_view';
-import type { AssistantTurn, Attachment, Conversation } from '../../protocol/conversation';
+import {
+  MAX_ATTACHMENTS,
+  type AssistantTurn,
+  type Attachment,
+  type Conversation,
+} from '../../protocol/conversation';
 import { ProtocolError } from '../../protocol/errors';
 import type { CallOptions } from '../engine/link';
 import { AnswerStream } from './answer_stream';
@@ -36,6 +42,8 @@ export interface ChatOptions {
   readonly now: () => number;
 }
 
+/** Of all attachments together; no context holds as many tokens. */
+const MAX_ATTACHED_CHARS = 4 * 2 ** 20;
 /** What a crash may lose of an answer. */
 const SAVE_MS = 2000;
 
@@ -55,7 +63,8 @@ export class ChatController {
 
   /** Opens the conversation of the last window, when there is one. */
   async restore(id: string | undefined): Promise<void> {
-    if (id !== undefined) await this.open(id);
+    const found = id === undefined ? null : await this.options.history.read(id);
+    if (found) this.setOpen(settled(found));
   }
 
   /** Tells a page that just loaded everything. */
@@ -83,7 +92,7 @@ export class ChatController {
   }
 
   async edit(turnId: string, text: string): Promise<void> {
-    const next = this.running || text.trim() === '' ? null : edit(this.conversation, turnId, text);
+    const next = this.running ? null : edit(this.conversation, turnId, text);
     if (next) await this.answer(next);
   }
 
@@ -91,7 +100,7 @@ export class ChatController {
   async branch(answerId: string): Promise<void> {
     const next = branch(this.conversation, answerId, this.options.now());
     if (!next) return;
-    this.stop();
+    this.leave();
     this.setOpen(settled(next));
     await this.save();
   }
@@ -100,9 +109,28 @@ export class ChatController {
     this.running?.abort();
   }
 
+  /** Throws an Error when there is too much. */
   attach(attachment: Attachment): void {
     const others = this.attachments.filter((old) => !sameText(old, attachment));
-    this.setAttachments([...others, attachment]);
+    const all = [...others, attachment];
+    if (all.length > MAX_ATTACHMENTS) {
+      throw new Error(
+        l10n.t('no more than {most} attachments go with a question: attach a folder, or less.', {
+          most: MAX_ATTACHMENTS,
+        }),
+      );
+    }
+    if (all.reduce((sum, { text }) => sum + text.length, 0) > MAX_ATTACHED_CHARS) {
+      throw new Error(
+        l10n.t(
+          '{path} is too much beside what is attached already: no model has room for all of it.',
+          {
+            path: attachment.path,
+          },
+        ),
+      );
+    }
+    this.setAttachments(all);
   }
 
   detach(id: string): void {
@@ -110,15 +138,22 @@ export class ChatController {
   }
 
   newChat(): void {
-    this.stop();
+    this.leave();
     this.setOpen(newConversation(this.options.now()));
   }
 
+  /** Throws an Error when the chat is gone, or its file is damaged. */
   async open(id: string): Promise<void> {
     if (id === this.conversation.id) return;
     const found = await this.options.history.read(id);
-    if (!found) return;
-    this.stop();
+    if (!found) {
+      throw new Error(
+        l10n.t(
+          'this chat was deleted in another window, or its file is damaged: the log says more.',
+        ),
+      );
+    }
+    this.leave();
     this.setOpen(settled(found));
   }
 
@@ -139,6 +174,12 @@ export class ChatController {
     await this.options.forget().catch((error: unknown) => {
       this.options.log(`what the engine keeps of the deleted chat stays for now: ${String(error)}`);
     });
+  }
+
+  /** Stops an answer whose chat is not shown any more; the next question does not wait for its end. */
+  private leave(): void {
+    this.stop();
+    this.running = null;
   }
 
   private setOpen(conversation: Conversation): void {

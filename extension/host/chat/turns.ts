@@ -54,7 +54,7 @@ export function retry(conversation: Conversation, answerId: string): Conversatio
   return { ...conversation, turns: [...conversation.turns.slice(0, at), emptyAnswer()] };
 }
 
-/** The question in other words: what followed it is gone. Null when there is no such question. */
+/** The question in other words: what followed it is gone. Null when there is no such question, or nothing to ask. */
 export function edit(
   conversation: Conversation,
   turnId: string,
@@ -62,7 +62,7 @@ export function edit(
 ): Conversation | null {
   const at = conversation.turns.findIndex(({ id }) => id === turnId);
   const turn = conversation.turns[at];
-  if (turn?.role !== 'user') return null;
+  if (turn?.role !== 'user' || (text.trim() === '' && turn.attachments.length === 0)) return null;
   const before = { ...conversation, turns: conversation.turns.slice(0, at) };
   return ask(at === 0 ? { ...before, title: newTitle() } : before, { ...turn, text });
 }
@@ -105,7 +105,10 @@ function titleOf({ text, attachments }: UserTurn): string {
 }
 
 export function shorten(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length - 1).trimEnd()}…`;
+  if (text.length <= length) return text;
+  // Half of a character is none.
+  const start = text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '');
+  return `${start.trimEnd()}…`;
 }
 
 export function cleanTitle(title: string): string {

@@ -228,4 +228,63 @@ describe('chat controller', () => {
     assert.deepEqual(await next.history.list(), []);
     assert.equal(next.numForgotten, 1);
   });
+
+  it('a new chat takes its first question at once, while the old answer still ends', async () => {
+    const lab = new Lab();
+    let end = (): void => undefined;
+    lab.script = async () => {
+      await new Promise<void>((resolve) => (end = resolve));
+      return { ...RESULT, finish: 'cancelled' };
+    };
+    const first = lab.controller.send('First');
+    while (lab.asked.length === 0) await new Promise(setImmediate);
+    lab.controller.newChat();
+    lab.script = parts(text('answer'));
+    await lab.controller.send('Second');
+    end();
+    await first;
+    assert.deepEqual(lab.said, ['Second', 'answer']);
+  });
+
+  it('takes no more attachments than can be kept, and keeps them', async () => {
+    const lab = new Lab();
+    const attach = (id: number): void =>
+      lab.controller.attach({ ...FILE, id: `${id}`, path: `${id}.ts` });
+    for (let id = 0; id < 256; id++) attach(id);
+    assert.throws(() => attach(256), /256 attachments/);
+    await lab.controller.send('Look');
+    assert.deepEqual(await lab.history.read(lab.remembered), lab.controller.current);
+    const big = { ...FILE, text: 'x'.repeat(3 * 2 ** 20) };
+    lab.controller.attach(big);
+    assert.throws(() => lab.controller.attach({ ...big, path: 'b.ts' }), /b\.ts is too much/);
+  });
+
+  it('keeps a chat whose answer failed with a long message', async () => {
+    const lab = new Lab();
+    lab.script = () => {
+      throw new ProtocolError('unavailable', 'no '.repeat(10_000));
+    };
+    await lab.controller.send('Hello');
+    assert.deepEqual(await lab.history.read(lab.remembered), lab.controller.current);
+  });
+
+  it('a question that is only attachments can be asked again, an empty one cannot', async () => {
+    const lab = new Lab();
+    lab.controller.attach(FILE);
+    await lab.controller.send('');
+    await lab.controller.edit(lab.page.turns[0]?.id ?? '', '');
+    assert.equal(lab.asked.length, 2);
+    await lab.controller.send('Two');
+    await lab.controller.edit(lab.page.turns[2]?.id ?? '', ' ');
+    assert.equal(lab.asked.length, 3);
+  });
+
+  it('says that a chat which is gone cannot be opened, and keeps the one that is open', async () => {
+    const lab = new Lab();
+    await lab.controller.send('Hello');
+    const gone = '00000000-0000-4000-8000-000000000000';
+    await assert.rejects(lab.controller.open(gone), /deleted in another window/);
+    await lab.controller.restore(gone);
+    assert.deepEqual(lab.said, ['Hello', 'answer']);
+  });
 });

@@ -38,6 +38,7 @@ describe('turns of a conversation', () => {
     assert.equal(ask(newConversation(0), userTurn('/explain', [file])).title, '/explain math.ts');
     const long = ask(newConversation(0), userTurn('word '.repeat(40), [])).title;
     assert(long.length <= 60 && long.endsWith('…'));
+    assert.equal(cleanTitle(`${'a'.repeat(198)}😀😀`), `${'a'.repeat(198)}…`);
   });
 
   it('a retry cuts what follows the answer', () => {
