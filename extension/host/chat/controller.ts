@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import * as l10n from '@vscode/l10n';
 import { MODEL_SAMPLING, type ChatRequest, type ChatResult } from '../../protocol/chat';
 import type { ToView, ModelState } from '../../protocol/chat_view';
@@ -15,6 +16,7 @@ import { parseSlash, promptOf } from './prompt';
 import {
   ask,
   branch,
+  branchTitle,
   cleanTitle,
   edit,
   newConversation,
@@ -159,12 +161,14 @@ export class ChatController {
 
   async rename(id: string, title: string): Promise<void> {
     const { history } = this.options;
-    const found = id === this.conversation.id ? this.conversation : await history.read(id);
+    const isOpen = id === this.conversation.id;
+    // The file may be newer than what this window shows of it, unless an answer is written here.
+    const found = isOpen && this.running ? this.conversation : await history.read(id);
     if (!found) return;
     const renamed = { ...found, title: cleanTitle(title) };
     await history.save(renamed);
     if (id !== this.conversation.id) return;
-    this.conversation = { ...this.conversation, title: renamed.title };
+    this.conversation = this.running ? { ...this.conversation, title: renamed.title } : renamed;
     this.options.post({ kind: 'conversation', conversation: this.conversation });
   }
 
@@ -178,12 +182,20 @@ export class ChatController {
 
   /** Stops an answer whose chat is not shown any more; the next question does not wait for its end. */
   private leave(): void {
+    if (!this.running) return;
     this.stop();
     this.running = null;
+    void this.save();
+  }
+
+  /** Another window went on with the open chat: this one goes on with a copy, so that both are kept. */
+  private async keepApart(): Promise<void> {
+    const { id, title } = this.conversation;
+    if ((await this.options.history.isOurs(id)) || this.conversation.id !== id) return;
+    this.setOpen({ ...this.conversation, id: randomUUID(), title: branchTitle(title) });
   }
 
   private setOpen(conversation: Conversation): void {
-    if (conversation.id !== this.conversation.id) void this.save();
     this.conversation = conversation;
     this.options.remember(conversation.id);
     this.options.post({ kind: 'conversation', conversation });
@@ -203,7 +215,9 @@ export class ChatController {
     this.running = controller;
     const begun: AssistantTurn = { ...empty, model: options.model().title };
     this.setOpen({ ...replaceTurn(conversation, begun), updatedAt: options.now() });
-    const stream = new AnswerStream(begun, options, (turn) => this.keep(conversation.id, turn));
+    await this.keepApart();
+    const { id } = this.conversation;
+    const stream = new AnswerStream(begun, options, (turn) => this.keep(id, turn));
     await this.save();
     try {
       const request: ChatRequest = {
@@ -226,7 +240,7 @@ export class ChatController {
     } finally {
       if (this.running === controller) this.running = null;
     }
-    if (this.conversation.id === conversation.id) await this.save();
+    if (this.conversation.id === id) await this.save();
   }
 
   /** The answer's conversation may no longer be the open one. */

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   checkConversation,
@@ -10,9 +10,31 @@ import {
 const VERSION = 1;
 const FILE = /^([0-9a-f-]{36})\.json$/;
 
-/** Conversations as files, one each: `folder/ID.json`. A file that cannot be read is left alone and not listed. */
+/** Files that are read at the same time: a process may have only some hundred open. */
+const AT_ONCE = 16;
+
+/** What the list needs of a file. */
+interface Listed {
+  readonly entry: HistoryEntry;
+  /** In small letters. */
+  readonly text: string;
+}
+
+interface Known {
+  readonly changedAt: number;
+  /** Null for a damaged file. */
+  readonly listed: Listed | null;
+}
+
+/**
+ * Conversations as files, one each: `folder/ID.json`, which all windows share. A file that cannot be read is left alone and
+ * not listed.
+ */
 export class History {
-  private known: Map<string, HistoryEntry> | null = null;
+  /** By id. */
+  private readonly known = new Map<string, Known>();
+  /** When the files were last changed that this window has read or written. */
+  private readonly seen = new Map<string, number>();
   private writes = Promise.resolve();
 
   constructor(
@@ -24,22 +46,24 @@ export class History {
   async list(query = ''): Promise<HistoryEntry[]> {
     await this.writes;
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-    const entries = [...(await this.entries()).values()].sort((a, b) => b.updatedAt - a.updatedAt);
-    if (words.length === 0) return entries;
-    const fits = await Promise.all(
-      entries.map(async ({ id }) => {
-        const conversation = await this.load(id);
-        const text = conversation ? textOf(conversation) : '';
-        return words.every((word) => text.includes(word));
-      }),
-    );
-    return entries.filter((_, index) => fits[index]);
+    return (await this.current())
+      .filter(({ text }) => words.every((word) => text.includes(word)))
+      .map(({ entry }) => entry)
+      .sort((a, b) => b.updatedAt - a.updatedAt);
   }
 
   /** Null when there is no such conversation, or its file is damaged. */
   async read(id: string): Promise<Conversation | null> {
     await this.writes;
+    await this.see(id);
     return this.load(id);
+  }
+
+  /** False when another window has changed the file since this one read or wrote it. */
+  async isOurs(id: string): Promise<boolean> {
+    await this.writes;
+    const [seen, now] = [this.seen.get(id), await this.changedAt(id)];
+    return seen === undefined || now === null || seen === now;
   }
 
   private async load(id: string): Promise<Conversation | null> {
@@ -62,11 +86,11 @@ export class History {
     return this.after(async () => {
       const file = this.fileOf(conversation.id);
       if (file === null) return;
-      const entries = await this.entries();
+      const part = `${file}.${process.pid}.part`;
       await mkdir(this.folder, { recursive: true });
-      await writeFile(`${file}.part`, JSON.stringify({ version: VERSION, conversation }));
-      await rename(`${file}.part`, file);
-      entries.set(conversation.id, entryOf(conversation));
+      await writeFile(part, JSON.stringify({ version: VERSION, conversation }));
+      await rename(part, file);
+      await this.see(conversation.id);
     });
   }
 
@@ -75,7 +99,6 @@ export class History {
       const file = this.fileOf(id);
       if (file === null) return;
       await rm(file, { force: true });
-      (await this.entries()).delete(id);
     });
   }
 
@@ -84,14 +107,39 @@ export class History {
     return FILE.test(`${id}.json`) ? join(this.folder, `${id}.json`) : null;
   }
 
-  private async entries(): Promise<Map<string, HistoryEntry>> {
-    if (this.known) return this.known;
+  /** Of all files that can be read; those that have changed are read again. */
+  private async current(): Promise<Listed[]> {
     const names = await readdir(this.folder).catch(() => []);
     const ids = names.flatMap((name) => FILE.exec(name)?.[1] ?? []);
-    const read = await Promise.all(ids.map((id) => this.load(id)));
-    const found = read.filter((conversation) => conversation !== null);
-    this.known ??= new Map(found.map((conversation) => [conversation.id, entryOf(conversation)]));
-    return this.known;
+    const isThere = new Set(ids);
+    for (const id of this.known.keys()) if (!isThere.has(id)) this.known.delete(id);
+    for (let at = 0; at < ids.length; at += AT_ONCE) {
+      await Promise.all(ids.slice(at, at + AT_ONCE).map((id) => this.refresh(id)));
+    }
+    return [...this.known.values()].flatMap(({ listed }) => listed ?? []);
+  }
+
+  private async refresh(id: string): Promise<void> {
+    const changedAt = await this.changedAt(id);
+    if (changedAt === null || this.known.get(id)?.changedAt === changedAt) return;
+    const conversation = await this.load(id);
+    const listed = conversation && { entry: entryOf(conversation), text: textOf(conversation) };
+    this.known.set(id, { changedAt, listed });
+  }
+
+  private async see(id: string): Promise<void> {
+    const changedAt = await this.changedAt(id);
+    if (changedAt !== null) this.seen.set(id, changedAt);
+  }
+
+  /** Milliseconds since 1970; null when there is no such file. */
+  private async changedAt(id: string): Promise<number | null> {
+    const file = this.fileOf(id);
+    if (file === null) return null;
+    return stat(file).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => null,
+    );
   }
 
   private after(write: () => Promise<void>): Promise<void> {

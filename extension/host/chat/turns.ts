@@ -77,9 +77,13 @@ export function branch(
   if (turns[at]?.role !== 'assistant') return null;
   return {
     ...newConversation(now),
-    title: cleanTitle(l10n.t('{title} (branch)', { title })),
+    title: branchTitle(title),
     turns: turns.slice(0, at + 1),
   };
+}
+
+export function branchTitle(title: string): string {
+  return cleanTitle(l10n.t('{title} (branch)', { title }));
 }
 
 export function replaceTurn(conversation: Conversation, turn: Turn): Conversation {

@@ -287,4 +287,27 @@ describe('chat controller', () => {
     await lab.controller.restore(gone);
     assert.deepEqual(lab.said, ['Hello', 'answer']);
   });
+
+  it('two windows with one chat lose nothing of each other', async () => {
+    const [one, two] = [new Lab(), new Lab()];
+    await one.controller.send('Hello');
+    await two.controller.open(one.remembered);
+    await two.controller.send('From the second');
+    one.clock += 10_000;
+    await one.controller.send('From the first');
+    const texts = async (): Promise<string[]> => {
+      const list = await one.history.list();
+      const all = await Promise.all(list.map(({ id }) => one.history.read(id)));
+      return all.map((chat) => (chat?.turns ?? []).map(({ text }) => text).join(' ')).sort();
+    };
+    const both = ['Hello answer From the first answer', 'Hello answer From the second answer'];
+    assert.deepEqual(await texts(), both);
+    assert.equal(one.page.title, 'Hello (branch)');
+    await one.controller.open(two.remembered);
+    await two.controller.send('More');
+    one.controller.newChat();
+    await one.controller.rename(two.remembered, 'Renamed');
+    both[1] += ' More answer';
+    assert.deepEqual(await texts(), both);
+  });
 });

@@ -65,6 +65,22 @@ describe('chat history', () => {
     assert.deepEqual(readdirSync(join(folder, 'chats')), []);
   });
 
+  it('lists what other windows wrote and deleted', async () => {
+    const [one, other] = [open(), open()];
+    const [a, b] = [talk('first', 1), talk('second', 2)];
+    await one.save(a);
+    assert.equal((await one.list()).length, 1);
+    await other.save(b);
+    await other.save({ ...a, title: 'renamed' });
+    assert.deepEqual(
+      (await one.list()).map(({ title }) => title),
+      ['second', 'renamed'],
+    );
+    assert.deepEqual([await one.isOurs(a.id), await one.isOurs(b.id)], [false, true]);
+    await other.remove(b.id);
+    assert.equal((await one.list()).length, 1);
+  });
+
   it('leaves a damaged file alone, says so, and shows the others', async () => {
     const history = open();
     const good = talk('good', 1);
