@@ -1,4 +1,6 @@
+import * as l10n from '@vscode/l10n';
 import type { LogEntry } from '../../protocol/engine';
+import { ProtocolError } from '../../protocol/errors';
 import type { ServerAddress, ServerRequest } from '../../protocol/server';
 import type { SupervisedStatus } from '../engine/supervisor';
 import { Emitter, type Disposable } from '../lifecycle';
@@ -41,6 +43,8 @@ export class OpenAiServer implements Disposable {
   private current: PublicAddress | null = null;
   /** Holds the port from the start to the stop, whichever process serves. */
   private relay: Relay | null = null;
+  /** The start that is under way; a second one is the same. */
+  private starting: Promise<PublicAddress> | null = null;
   private timer: NodeJS.Timeout | undefined;
   private readonly subscription: Disposable;
   private readonly changed = new Emitter<PublicAddress | null>();
@@ -60,8 +64,9 @@ export class OpenAiServer implements Disposable {
   async start(): Promise<PublicAddress> {
     if (this.current !== null) return this.current;
     this.wanted = true;
+    this.starting ??= this.open().finally(() => (this.starting = null));
     try {
-      return await this.open();
+      return await this.starting;
     } catch (error) {
       this.wanted = false;
       await this.closeRelay();
@@ -72,6 +77,8 @@ export class OpenAiServer implements Disposable {
   async stop(): Promise<void> {
     this.wanted = false;
     clearTimeout(this.timer);
+    // A start that is under way sees that nobody wants it any more.
+    await this.starting?.catch(() => undefined);
     await this.closeRelay();
     if (this.current === null) return;
     this.set(null);
@@ -93,6 +100,10 @@ export class OpenAiServer implements Disposable {
     const relay = (this.relay ??= await Relay.listen(port));
     const publicPort = relay.port;
     const behind = await engine.startServer({ publicPort, token: await token(), origins });
+    if (!this.wanted) {
+      await engine.stopServer();
+      throw new ProtocolError('unavailable', l10n.t('the server was stopped while it started'));
+    }
     relay.target = behind.port;
     const url = `http://127.0.0.1:${publicPort}/v1`;
     const address = { port: publicPort, url, models: behind.models };

@@ -157,3 +157,51 @@ describe('the token of the server', () => {
     assert.notEqual(await serverToken({ ...secrets, get: async () => undefined }), token);
   });
 });
+
+describe('a start that takes its time', () => {
+  /** An engine whose server starts when it is told to. */
+  function slow() {
+    const calls: string[] = [];
+    const gates: (() => void)[] = [];
+    const server = new OpenAiServer({
+      engine: {
+        onStatus: () => ({ dispose: () => undefined }),
+        startServer: async () => {
+          calls.push('start');
+          await new Promise<void>((resolve) => gates.push(resolve));
+          return { port: 1, models: ['m'] };
+        },
+        stopServer: async () => void calls.push('stop'),
+      },
+      settings: () => ({ port: 0, origins: [] }),
+      token: async () => TOKEN,
+      log: () => undefined,
+    });
+    const goOn = async () => {
+      await until('the engine to be asked', () => gates.length > 0);
+      for (const open of gates.splice(0)) open();
+    };
+    return { server, calls, goOn };
+  }
+
+  it('is one start, however often it is asked for', async () => {
+    const { server, calls, goOn } = slow();
+    const both = Promise.all([server.start(), server.start()]);
+    await goOn();
+    const [one, two] = await both;
+    assert.deepEqual(one, two);
+    assert.deepEqual(calls, ['start']);
+    await server.stop();
+  });
+
+  it('ends as off when it is stopped meanwhile', async () => {
+    const { server, calls, goOn } = slow();
+    const started = assert.rejects(server.start(), /stopped while it started/);
+    await until('the engine to be asked', () => calls.length > 0);
+    const stopped = server.stop();
+    await goOn();
+    await Promise.all([started, stopped]);
+    assert.equal(server.address, null);
+    assert.deepEqual(calls, ['start', 'stop']);
+  });
+});
