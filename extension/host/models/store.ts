@@ -23,6 +23,7 @@ export interface Unfinished {
 
 const SUFFIX = '.download.json';
 const PART = '.part';
+const GGUF_OR_PART = /\.gguf(\.part|\.lock|\.download\.json)?$/i;
 
 const checkPlan = object<Plan>({
   name: text(200),
@@ -61,7 +62,7 @@ export class ModelStore {
     if (!this.owns(path))
       throw new Error(l10n.t('{path} was not downloaded by anllm, so it stays', { path }));
     const parts = /^(.+-)\d{5}(-of-\d{5}\.gguf)$/i.exec(path);
-    if (parts === null) await rm(path, { recursive: true, force: true });
+    if (parts === null) await removeVariant(path);
     else {
       const [, start = '', end = ''] = parts;
       for (const name of await readdir(join(path, '..'))) {
@@ -126,6 +127,19 @@ export class ModelStore {
       await rm(parent, { recursive: true });
     }
   }
+}
+
+/** A file, or a folder without the GGUF files in it, which are models of their own, with what comes of them yet. */
+async function removeVariant(path: string): Promise<void> {
+  const names = await readdir(path).catch(() => null);
+  const others = (names ?? []).filter((name) => GGUF_OR_PART.test(name));
+  if (names === null || others.length === 0) return remove(path);
+  for (const name of names) if (!others.includes(name)) await remove(join(path, name));
+}
+
+/** On Windows a file stays for the moment that the engine needs to let it go. */
+async function remove(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }
 
 /** Null for what is no plan: files of ours, but on a disk that others write to as well. */

@@ -60,6 +60,19 @@ describe('downloaded models', () => {
     assert(!existsSync(join(root, 'models/org')));
   });
 
+  it('of one folder are deleted one by one: a GGUF file is none of the safetensors beside it', async () => {
+    const folder = join(root, 'models/org/a');
+    const whole = ['config.json', 'model.safetensors'].map((name) => put(`models/org/a/${name}`));
+    const other = ['b.gguf', 'c.gguf.part', 'c.gguf.download.json'].map((name) =>
+      put(`models/org/a/${name}`),
+    );
+    await store.remove(folder);
+    assert.deepEqual(whole.filter(existsSync), []);
+    assert.deepEqual(other.filter(existsSync), other);
+    await store.remove(other[0] ?? '');
+    assert(existsSync(other[1] ?? ''));
+  });
+
   const hostile: readonly [string, unknown][] = [
     ['leaves the folder', { ...plan, name: '../../x' }],
     ['names another file', { ...plan, files: [{ ...plan.files[0], path: '../../.bashrc' }] }],
