@@ -2,8 +2,9 @@ import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import { MODEL_SAMPLING, type ChatMessage } from '../../protocol/chat';
 import type { Attachment } from '../../protocol/conversation';
-import { automaticAttachment, fileAttachment, rangeAttachment } from '../chat/attachments';
-import { cutNote } from '../chat/answer';
+import { automaticAttachment, rangeAttachment } from '../chat/attachments';
+import { resourceAttachment } from '../chat/dropped';
+import { cutNote, endNote } from '../chat/answer';
 import { parseSlash, promptOf } from '../chat/prompt';
 import { emptyAnswer, userTurn } from '../chat/turns';
 import type { ProviderParts } from './provider';
@@ -22,7 +23,7 @@ export async function answer(
     const { maxTokens, temperature } = configuration.current.chat;
     const messages = await promptFor(request, context);
     stream.progress(l10n.t('Reading…'));
-    await engine.chat(
+    const result = await engine.chat(
       {
         messages,
         tools: [],
@@ -39,6 +40,8 @@ export async function answer(
         },
       },
     );
+    const note = endNote(result);
+    if (note !== '') stream.markdown(`\n\n*${note}*`);
     return {};
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
@@ -75,15 +78,13 @@ function saidIn({ response }: vscode.ChatResponseTurn): string {
     .join('');
 }
 
-/** What is attached in VS Code's own way: files, places in files, and texts. */
+/** What is attached in VS Code's own way: files, folders, places in files, and texts. */
 async function attachmentsOf(
   references: readonly vscode.ChatPromptReference[],
 ): Promise<Attachment[]> {
   const found = await Promise.all(
     references.map(async ({ value, id }): Promise<Attachment | null> => {
-      if (value instanceof vscode.Uri) {
-        return fileAttachment(await vscode.workspace.openTextDocument(value));
-      }
+      if (value instanceof vscode.Uri) return resourceAttachment(value);
       if (value instanceof vscode.Location) {
         const document = await vscode.workspace.openTextDocument(value.uri);
         return rangeAttachment(document, value.range);

@@ -1,4 +1,4 @@
-/** Lines of a text that have some words. */
+/** Lines of a text that have some words, and files by the paths that models write. */
 
 export interface Match {
   /** One-based. */
@@ -22,4 +22,11 @@ export function matchingLines(text: string, words: string, limit: number): Match
     found.push({ line: index + 1, text: line.slice(from, from + MAX_LINE).trim() });
   }
   return found;
+}
+
+/** Whether a model means a file: by its path in the workspace, the end of it, or the whole one, in either way of writing. */
+export function isPathOf(absolute: string, relative: string, written: string): boolean {
+  const path = written.replaceAll('\\', '/').replace(/^\.\//, '');
+  const files = [absolute, absolute.slice(1), relative].map((file) => file.replaceAll('\\', '/'));
+  return files.some((file) => file === path || file.endsWith(`/${path}`));
 }

@@ -1,7 +1,7 @@
 /** What the tools do: they read the workspace, and change and send nothing. */
 import * as vscode from 'vscode';
 import { findTextFiles, readText } from '../chat/text_files';
-import { matchingLines } from './search';
+import { isPathOf, matchingLines } from './search';
 
 export interface SearchInput {
   readonly text?: unknown;
@@ -39,15 +39,19 @@ export async function searchCode(
 export function listProblems({
   input: { path },
 }: vscode.LanguageModelToolInvocationOptions<ProblemsInput>): vscode.LanguageModelToolResult {
+  const wanted = typeof path === 'string' ? path.trim() : '';
   const lines = vscode.languages.getDiagnostics().flatMap(([uri, all]) => {
     const file = vscode.workspace.asRelativePath(uri);
-    if (typeof path === 'string' && path !== '' && file !== path) return [];
+    if (wanted !== '' && !isPathOf(uri.path, file, wanted)) return [];
     return all.map(({ range, severity, message }) => {
       const kind = vscode.DiagnosticSeverity[severity];
       return `${file}:${range.start.line + 1}: ${kind}: ${message}`;
     });
   });
-  if (lines.length === 0) return answer('The editor knows of no problems.');
+  if (lines.length === 0) {
+    const where = wanted === '' ? '' : ` in ${wanted}`;
+    return answer(`The editor knows of no problems${where}.`);
+  }
   const more = lines.length - MAX_PROBLEMS;
   return answer(
     [...lines.slice(0, MAX_PROBLEMS), ...(more > 0 ? [`And ${more} more.`] : [])].join('\n'),
