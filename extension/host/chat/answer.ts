@@ -55,7 +55,10 @@ export class AnswerInProgress {
       cut: this.prompt?.cut ?? null,
     };
     const state = result.finish === 'cancelled' ? 'stopped' : 'done';
-    const notes = [this.turn.problem, endNote(result)].filter((note) => note !== '');
+    const isEmpty = state === 'done' && this.turn.text.trim() === '';
+    const notes = [this.turn.problem, endNote(result), isEmpty ? nothingSaid() : ''].filter(
+      (note) => note !== '',
+    );
     this.turn = { ...this.thought(), state, model, stats, problem: notes.join(' ') };
     return this.turn;
   }
@@ -86,7 +89,12 @@ export function cutNote(cut: ContextCut | null): string {
       );
 }
 
-function endNote({ finish, usage }: ChatResult): string {
+function nothingSaid(): string {
+  return l10n.t('The model ended without an answer.');
+}
+
+/** Why the answer may not be whole; '' when it is. */
+export function endNote({ finish, usage }: ChatResult): string {
   return finish === 'length'
     ? l10n.t('The answer ends at {tokens} tokens, its limit or the end of the context.', {
         tokens: number(usage.generatedTokens),

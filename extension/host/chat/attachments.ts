@@ -1,8 +1,11 @@
 /** Text of the editor as attachments. */
 import { randomUUID } from 'node:crypto';
+import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
 import type { Attachment } from '../../protocol/conversation';
+import { number } from '../../protocol/numbers';
 import type { ProblemPlace } from './problem_actions';
+import { problemList } from './problem_list';
 
 /** More characters than any context holds tokens. */
 const MAX_CHARS = 2 ** 20;
@@ -24,15 +27,17 @@ export function fileAttachment(document: vscode.TextDocument): Attachment {
   return attachment('file', document, document.getText(), null);
 }
 
-/** Every problem that the editor knows of in a file, with its line; null when there is none. */
+/** The problems that the editor knows of in a file, with their lines; null when there is none. */
 export function problemsAttachment(document: vscode.TextDocument): Attachment | null {
   const problems = vscode.languages.getDiagnostics(document.uri);
   if (problems.length === 0) return null;
-  const lines = problems.map(({ range, message }) => {
-    const { line } = range.start;
-    return `line ${line + 1}: ${message}\n    ${document.lineAt(line).text.trim()}`;
-  });
-  return { ...attachment('problem', document, lines.join('\n'), null), languageId: 'text' };
+  const all = problems.map(({ range, message, severity }) => ({
+    line: range.start.line,
+    message,
+    severity,
+  }));
+  const text = problemList(all, document.getText().split(/\r?\n/));
+  return { ...attachment('problem', document, text, null), languageId: 'text' };
 }
 
 /** The code around one problem. */
@@ -54,18 +59,31 @@ export function automaticAttachment(): Attachment | null {
   return editor ? (selectionAttachment(editor) ?? fileAttachment(editor.document)) : null;
 }
 
+/** Throws an Error for more text than any model has room for. */
 function attachment(
   kind: Attachment['kind'],
   document: vscode.TextDocument,
   text: string,
   lines: Attachment['lines'],
 ): Attachment {
+  const path = vscode.workspace.asRelativePath(document.uri, false).replaceAll('\\', '/');
+  if (text.length > MAX_CHARS) {
+    throw new Error(
+      l10n.t(
+        '{path} has {count} characters, more than any model has room for: select a part of it.',
+        {
+          path,
+          count: number(text.length),
+        },
+      ),
+    );
+  }
   return {
     id: randomUUID(),
     kind,
-    path: vscode.workspace.asRelativePath(document.uri, false).replaceAll('\\', '/'),
+    path,
     languageId: document.languageId,
     lines,
-    text: text.slice(0, MAX_CHARS).replaceAll('\r\n', '\n'),
+    text: text.replaceAll('\r\n', '\n'),
   };
 }

@@ -6,7 +6,7 @@ import { codeAround, currentEditor, fileAttachment, selectionAttachment } from '
 import { useInVsCode } from '../language_model/use_in_vscode';
 import { chooseModel } from './choose_model';
 import { writeCommitMessage } from './commit_message';
-import { resourceAttachment } from './dropped';
+import { attachAll } from './dropped';
 import { isProblemPlace } from './problem_actions';
 import { terminalAttachment } from './terminal';
 
@@ -53,9 +53,9 @@ async function attachFile({ chat }: Host, argument: unknown, all: unknown): Prom
     return;
   }
   const { controller, view } = await chat.get();
-  for (const uri of named) controller.attach(await resourceAttachment(uri));
-  if (named.length === 0 && document) controller.attach(fileAttachment(document));
   await view.reveal();
+  await attachAll(named, controller);
+  if (named.length === 0 && document) controller.attach(fileAttachment(document));
 }
 
 async function attachTerminalSelection({ chat }: Host): Promise<void> {

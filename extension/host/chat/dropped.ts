@@ -7,14 +7,20 @@ import type { Attachment } from '../../protocol/conversation';
 import { fileAttachment } from './attachments';
 import { folderAttachment } from './folder';
 
+/** What attachments go to. */
+export interface Attaching {
+  attach(attachment: Attachment): void;
+}
+
 /** A file or a folder with its files. Throws an Error that names what cannot be attached. */
 export async function resourceAttachment(uri: vscode.Uri): Promise<Attachment> {
-  const { type } = await vscode.workspace.fs.stat(uri);
-  if ((type & vscode.FileType.Directory) === 0) {
-    return fileAttachment(await vscode.workspace.openTextDocument(uri));
-  }
-  const found = await folderAttachment(uri);
   const name = vscode.workspace.asRelativePath(uri, false);
+  const isFolder = await vscode.workspace.fs.stat(uri).then(
+    ({ type }) => (type & vscode.FileType.Directory) !== 0,
+    () => false,
+  );
+  if (!isFolder) return fileAttachment(await openText(uri, name));
+  const found = await folderAttachment(uri);
   if (!found) throw new Error(l10n.t('{name} has no text files that could be attached.', { name }));
   if (found.left > 0) {
     void vscode.window.showInformationMessage(
@@ -28,14 +34,44 @@ export async function resourceAttachment(uri: vscode.Uri): Promise<Attachment> {
   return found.attachment;
 }
 
+/** Attaches what can be, and throws an Error that names what cannot. */
+export async function attachAll(uris: readonly vscode.Uri[], to: Attaching): Promise<void> {
+  const problems: string[] = [];
+  for (const uri of uris) {
+    try {
+      to.attach(await resourceAttachment(uri));
+    } catch (error) {
+      problems.push(error instanceof Error ? error.message : String(error));
+    }
+  }
+  if (problems.length > 0) throw new Error(problems.join(' '));
+}
+
+async function openText(uri: vscode.Uri, name: string): Promise<vscode.TextDocument> {
+  try {
+    return await vscode.workspace.openTextDocument(uri);
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    throw new Error(
+      l10n.t(
+        '{name} cannot be attached: it is no text, too large, or not there any more. {problem}',
+        {
+          name,
+          problem,
+        },
+      ),
+      { cause: error },
+    );
+  }
+}
+
 /**
- * What was dropped on the page. The page shows what a model wrote, so it has no say about files elsewhere: an address
+ * Attaches what was dropped on the page. The page shows what a model wrote, so it has no say about files elsewhere: an address
  * outside of the workspace, also one that a link leads to, is refused.
  */
-export async function droppedAttachments(uris: readonly string[]): Promise<Attachment[]> {
-  const attachments: Attachment[] = [];
-  for (const text of uris) {
-    const uri = here(vscode.Uri.parse(text, true));
+export async function attachDropped(texts: readonly string[], to: Attaching): Promise<void> {
+  const uris = texts.map((text) => here(vscode.Uri.parse(text, true)));
+  for (const uri of uris) {
     if (!(await isInWorkspace(uri))) {
       throw new Error(
         l10n.t('{path} is not in the open folder: attach it with the paper clip instead.', {
@@ -43,9 +79,8 @@ export async function droppedAttachments(uris: readonly string[]): Promise<Attac
         }),
       );
     }
-    attachments.push(await resourceAttachment(uri));
   }
-  return attachments;
+  await attachAll(uris, to);
 }
 
 /** The page runs in the window and knows a remote file by its remote address; here it is a file. */

@@ -4,8 +4,10 @@ import * as vscode from 'vscode';
 import type { Attachment } from '../../protocol/conversation';
 import { findTextFiles, readText } from './text_files';
 
-/** More files than this are not looked at, and more characters not taken: about 60,000 tokens. */
+/** More files than these are not counted, and not read. */
+const MAX_COUNTED = 5000;
 const MAX_FILES = 500;
+/** About 60,000 tokens. */
 const MAX_CHARS = 200_000;
 
 export interface FolderAttachment {
@@ -17,12 +19,12 @@ export interface FolderAttachment {
 
 /** Null when there is no text in the folder. */
 export async function folderAttachment(uri: vscode.Uri): Promise<FolderAttachment | null> {
-  const found = await findTextFiles(uri, MAX_FILES);
+  const found = await findTextFiles(uri, MAX_COUNTED);
   const paths = found.map((file) => ({ file, path: relative(uri, file) }));
   paths.sort((a, b) => a.path.split('/').length - b.path.split('/').length || compare(a, b));
   const parts: string[] = [];
   let chars = 0;
-  for (const { file, path } of paths) {
+  for (const { file, path } of paths.slice(0, MAX_FILES)) {
     const text = await readText(file);
     if (text === null || chars + text.length > MAX_CHARS) continue;
     parts.push(`=== ${path}\n${text.replace(/\n?$/, '\n')}`);

@@ -18,15 +18,21 @@ interface Found {
 /** Finds symbols, and remembers the last list for the one that is chosen. */
 export class SymbolFinder {
   private found = new Map<string, Found>();
+  private latest = 0;
 
-  /** Those of the open file first, then the workspace's, as far as language extensions know them. */
-  async find(query: string): Promise<SymbolEntry[]> {
+  /**
+   * Those of the open file first, then the workspace's, as far as language extensions know them. Null when another
+   * search has begun meanwhile.
+   */
+  async find(query: string): Promise<SymbolEntry[] | null> {
+    const number = ++this.latest;
     const uri = currentEditor()?.document.uri;
     const [near, far] = await Promise.all([
       uri ? inFile(uri) : [],
       // Language servers list thousands of names for no letters at all.
       query === '' ? [] : inWorkspace(query),
     ]);
+    if (number !== this.latest) return null;
     const fits = near.filter(({ name }) => name.toLowerCase().includes(query.toLowerCase()));
     const all = [...fits, ...far.filter((other) => !fits.some((one) => isSame(one, other)))];
     this.found = new Map(all.slice(0, MAX_SHOWN).map((symbol) => [randomUUID(), symbol]));

@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
 import type { Attachment } from '../../protocol/conversation';
 
+/** A terminal may keep any number of lines; the last ones tell how it ended. */
+const MAX_CHARS = 2 ** 20;
+
 /**
  * What is selected in the terminal; null when nothing is. VS Code gives the selection to no extension but copies it, so
  * the clipboard is used for a moment and then put back.
@@ -22,7 +25,7 @@ export async function terminalAttachment(): Promise<Attachment | null> {
       path: vscode.window.activeTerminal?.name ?? 'terminal',
       languageId: 'text',
       lines: null,
-      text: text.replaceAll('\r\n', '\n'),
+      text: text.slice(-MAX_CHARS).replaceAll('\r\n', '\n'),
     };
   } finally {
     await clipboard.writeText(before);

@@ -16,8 +16,13 @@ export async function findTextFiles(
   return vscode.workspace.findFiles(pattern, GENERATED, limit, token);
 }
 
-/** With '\n' as line ends; null for what is too large or no text. */
+/** As the editor has it, saved or not, with '\n' as line ends; null for what is too large or no text. */
 export async function readText(uri: vscode.Uri): Promise<string | null> {
+  const address = uri.toString();
+  const unsaved = vscode.workspace.textDocuments.find(
+    (document) => document.isDirty && document.uri.toString() === address,
+  );
+  if (unsaved) return unsaved.getText().replaceAll('\r\n', '\n');
   try {
     const { size } = await vscode.workspace.fs.stat(uri);
     if (size > MAX_BYTES) return null;

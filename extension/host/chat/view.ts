@@ -4,7 +4,7 @@ import { checkFromView, type FromView, type ToView } from '../../protocol/chat_v
 import { assertNever } from '../../protocol/errors';
 import type { Log } from '../log';
 import type { CodeActions } from './code_actions';
-import { droppedAttachments } from './dropped';
+import { attachDropped } from './dropped';
 import type { ChatController } from './controller';
 import { toMarkdown } from './export';
 import type { History } from './history';
@@ -128,7 +128,8 @@ export class ChatView implements vscode.WebviewViewProvider {
         return controller.detach(message.id);
       case 'findSymbols': {
         const symbols = await this.symbols.find(message.query);
-        return this.post({ kind: 'symbols', query: message.query, symbols });
+        if (symbols) this.post({ kind: 'symbols', query: message.query, symbols });
+        return;
       }
       case 'attachSymbol': {
         const attachment = await this.symbols.attachment(message.id);
@@ -136,9 +137,7 @@ export class ChatView implements vscode.WebviewViewProvider {
         return;
       }
       case 'drop': {
-        for (const attachment of await droppedAttachments(message.uris)) {
-          controller.attach(attachment);
-        }
+        await attachDropped(message.uris, controller);
         return this.reveal();
       }
       case 'code':

@@ -175,6 +175,16 @@ describe('chat controller', () => {
     );
   });
 
+  it('says that an answer has no words', async () => {
+    const lab = new Lab();
+    lab.script = parts({ kind: 'reasoning', text: 'hm' });
+    await lab.controller.send('Hello');
+    assert.deepEqual(
+      [lab.answer.state, lab.answer.problem],
+      ['done', 'The model ended without an answer.'],
+    );
+  });
+
   it('a command without attachments is about the open file; with one it is about that', async () => {
     const lab = new Lab();
     await lab.controller.send('/explain');

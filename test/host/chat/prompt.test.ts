@@ -54,6 +54,16 @@ describe('the prompt of a conversation', () => {
     assert.match(text, /\n`{5}typescript\na\n````\nb\n`{5}$/);
   });
 
+  it('closes code in which an answer was stopped, so that the rest of the export is none of it', () => {
+    const exported = (text: string): string =>
+      toMarkdown({ ...newConversation(0), turns: [{ ...emptyAnswer(), text }] }).split('## ')[1] ??
+      '';
+    assert.match(exported('See:\n\n````md\n```ts\nx'), /```ts\nx\n````\n$/);
+    for (const whole of ['```ts\nx\n```', '```not a fence``` text', '~~~\n```\n~~~']) {
+      assert(exported(whole).endsWith(`${whole}\n`), whole);
+    }
+  });
+
   it('exports as Markdown, thoughts quoted', () => {
     const { turns } = ask(newConversation(0), userTurn('Why?', []));
     const answer = { ...emptyAnswer(), text: 'Because.', reasoning: 'a\n\nb', model: 'Echo' };
