@@ -31,7 +31,7 @@ const KNOWN: Readonly<Record<string, string>> = {
   llama: 'Llama 1 to 3, CodeLlama, DeepSeek-Coder, Mellum, SmolLM2, Yi',
   mistral: 'Mistral 7B, Mistral Nemo, Codestral; Mistral Small and Devstral (their language part)',
   olmo2: 'OLMo 2',
-  phi3: 'Phi-3 4k, Phi-4',
+  phi3: 'Phi-3, Phi-3.5, Phi-4',
   qwen2: 'Qwen2, Qwen2.5, Qwen2.5-Coder',
   qwen3: 'Qwen3',
   qwen3_5_moe_text: 'Qwen3.5 and 3.6 mixtures (the language part)',

@@ -1,7 +1,6 @@
 import type { Backend, CompileOptions, OpenCalibration } from './backend/backend';
 import { EXACT, PROBE_TOKENS } from './backend/calibrate';
-import { fuse } from './core/fuse';
-import { buildProgram } from './core/models/registry';
+import type { Program } from './core/program';
 import { EngineError } from './errors';
 import type { IdleWork } from './generation/idle_work';
 import { openModel } from './loading/open_model';
@@ -64,14 +63,20 @@ export class LaterCalibration implements IdleWork {
   }
 }
 
+/** A model as it was compiled. */
+interface CompiledModel {
+  readonly path: string;
+  readonly program: Program;
+  readonly backend: Backend;
+  readonly options: CompileOptions;
+}
+
 /**
- * Null where nothing is open. `options`: as the model was compiled. `onFaster`: the next load of the model will compute with
+ * Null where nothing is open. `onFaster`: the next load of the model will compute with
  * fewer bits than this one.
  */
 export function laterCalibration(
-  path: string,
-  backend: Backend,
-  options: CompileOptions,
+  { path, program, backend, options }: CompiledModel,
   open: OpenCalibration | undefined,
   onFaster: () => void = () => {},
 ): LaterCalibration | null {
@@ -79,7 +84,6 @@ export function laterCalibration(
   const calibrate: Calibrate = async (signal) => {
     const model = openModel(path);
     try {
-      const program = fuse(buildProgram(model.config(), model.weights));
       const executable = await backend.compile(program, model.weights, {
         ...options,
         calibration: 'now',

@@ -7,6 +7,7 @@ import { SEGMENT_TOKENS } from './cache/saved/segment_keys';
 import { fuse } from './core/fuse';
 import { buildProgram } from './core/models/registry';
 import type { Program } from './core/program';
+import { forContext } from './core/rope';
 import { Engine } from './engine';
 import { type EngineOptions, type EngineSizes, sizesOf } from './engine_options';
 import { EngineError } from './errors';
@@ -22,7 +23,7 @@ import { findFim } from './loading/fim';
 import type { GenerationConfig } from './loading/generation_config';
 import type { ModelSource } from './loading/model_source';
 import { openModel } from './loading/open_model';
-import { assertVocabularyFits, type Tokenizer } from './loading/tokenizer';
+import type { Tokenizer } from './loading/tokenizer';
 
 export interface LoadEvents {
   readonly onProgress?: (message: string) => void;
@@ -71,8 +72,9 @@ async function compile(
 ): Promise<Compiled> {
   const { weights } = model;
   const { kernels = true } = options.features ?? {};
-  const program = fuse(buildProgram(model.config(), weights));
-  const sizes = sizesOf(program, options);
+  const whole = fuse(buildProgram(model.config(), weights));
+  const sizes = sizesOf(whole, options);
+  const program = forContext(whole, sizes.contextLength);
   weights.assertPresent(program.weights.map((weight) => weight.name));
   const compiling = compileSelected(
     kernels ? options.backend : withoutKernels(options.backend),
@@ -105,9 +107,12 @@ async function assemble(compiled: Compiled, started: number): Promise<Engine> {
   const saved = savedCacheOf(compiled, cache);
   const draftModel = await draftModelOf(compiled);
   const calibration = laterCalibration(
-    model.path,
-    backend,
-    compileOptions(backend, compiled.options, sizes),
+    {
+      path: model.path,
+      program,
+      backend,
+      options: compileOptions(backend, compiled.options, sizes),
+    },
     executable.openCalibration,
     compiled.events.onFaster,
   );
@@ -172,8 +177,7 @@ async function meanwhile<T>(
 }
 
 function readTexts(model: ModelSource, program: Program): Texts {
-  const tokenizer = model.tokenizer(new TableFiles(cacheFolder()));
-  assertVocabularyFits(tokenizer, program.vocabSize);
+  const tokenizer = model.tokenizer(new TableFiles(cacheFolder())).within(program.vocabSize);
   return { tokenizer, generationConfig: model.generationConfig(tokenizer) };
 }
 

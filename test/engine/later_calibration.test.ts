@@ -90,9 +90,12 @@ test('the next load has what was found out, this one stays as it is', async () =
     threads: 2,
     packed: { folder, minBytes: 0 },
   };
+  const described = openModel(path);
+  const program = fuse(buildProgram(described.config(), described.weights));
+  described.close();
+  const compiled = { path, program, backend, options };
   const load = async () => {
     const model = openModel(path);
-    const program = fuse(buildProgram(model.config(), model.weights));
     const executable = await backend.compile(program, model.weights, {
       ...options,
       calibration: 'later',
@@ -103,7 +106,7 @@ test('the next load has what was found out, this one stays as it is', async () =
   const first = await load();
   const open = first.openCalibration;
   let isFaster = false;
-  const later = laterCalibration(path, backend, options, open, () => (isFaster = true));
+  const later = laterCalibration(compiled, open, () => (isFaster = true));
   assert.ok(later !== null && open !== undefined);
   await until('packed weights', () => open.isPacked());
   const notes = () => readdirSync(join(folder, 'packed')).filter((name) => name.endsWith('.note'));
@@ -114,7 +117,7 @@ test('the next load has what was found out, this one stays as it is', async () =
   assert.deepEqual(first.activationBits, { attention: 16, others: 16 });
   first.dispose();
   const second = await load();
-  assert.equal(laterCalibration(path, backend, options, second.openCalibration), null);
+  assert.equal(laterCalibration(compiled, second.openCalibration), null);
   assert.notEqual(second.activationBits, null);
   assert.equal(isFaster, second.activationBits?.others === 8);
   second.dispose();

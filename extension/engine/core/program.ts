@@ -58,6 +58,8 @@ export interface RopeSpec {
   readonly layout: 'half' | 'interleaved';
   /** Default 0. */
   readonly start?: number;
+  /** What stands in place of `inverseFrequencies` where a context is longer than so many tokens; see rope.ts. */
+  readonly beyond?: { readonly context: number; readonly inverseFrequencies: readonly number[] };
 }
 
 /**

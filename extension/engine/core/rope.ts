@@ -1,6 +1,6 @@
 import { EngineError } from '../errors';
 import type { RopeConfig } from '../loading/rope_config';
-import type { RopeSpec } from './program';
+import type { Instruction, Program, RopeSpec } from './program';
 
 type Yarn = Extract<RopeConfig, { type: 'yarn' }>;
 type Llama3 = Extract<RopeConfig, { type: 'llama3' }>;
@@ -28,6 +28,15 @@ export function ropeSpec(
       return { inverseFrequencies: frequencies.map((f) => f / rope.factor), scale: 1, layout };
     case 'frequency_factors':
       return { inverseFrequencies: divided(frequencies, rope.factors), scale: 1, layout };
+    case 'longrope': {
+      const { shortFactors, longFactors, originalContext: context, attentionFactor } = rope;
+      return {
+        inverseFrequencies: divided(frequencies, shortFactors),
+        scale: attentionFactor,
+        layout,
+        beyond: { context, inverseFrequencies: divided(frequencies, longFactors) },
+      };
+    }
     case 'llama3':
       return {
         inverseFrequencies: frequencies.map((f) => llama3Frequency(f, rope)),
@@ -41,6 +50,21 @@ export function ropeSpec(
         layout,
       };
   }
+}
+
+/**
+ * The program for texts of up to `contextLength` tokens. Frequencies that depend on it are chosen once: keys that are cached
+ * have been turned by them.
+ */
+export function forContext(program: Program, contextLength: number): Program {
+  const choose = ({ beyond, ...rope }: RopeSpec): RopeSpec =>
+    beyond === undefined || contextLength <= beyond.context
+      ? rope
+      : { ...rope, inverseFrequencies: beyond.inverseFrequencies };
+  const instructions = program.instructions.map((at): Instruction =>
+    'rope' in at && at.rope !== null ? { ...at, rope: choose(at.rope) } : at,
+  );
+  return { ...program, instructions };
 }
 
 function divided(frequencies: readonly number[], factors: readonly number[]): number[] {
@@ -83,7 +107,8 @@ function yarnScale(rope: Yarn): number {
   if (rope.attentionFactor !== null) return rope.attentionFactor;
   const term = (mscale: number) => 0.1 * mscale * Math.log(rope.factor) + 1;
   const hasBoth = rope.mscale > 0 && rope.mscaleAllDim > 0;
-  return hasBoth ? term(rope.mscale) / term(rope.mscaleAllDim) : term(1);
+  const computed = hasBoth ? term(rope.mscale) / term(rope.mscaleAllDim) : term(1);
+  return computed * rope.attentionMultiplier;
 }
 
 /** a at t = 0, b at t = 1. */

@@ -1,56 +1,11 @@
 import { badModel, quote, unsupportedModel } from './bad_model';
+import { INERT_KEYS } from './inert_keys';
 import { isJsonObject, type JsonObject } from './json_file';
 
 export interface Range {
   readonly min: number;
   readonly max: number;
 }
-
-/** Keys of config.json that never change what a forward pass computes. */
-const INERT_KEYS: ReadonlySet<string> = new Set([
-  'architectures',
-  'auto_map', // names remote code; never followed
-  'dtype',
-  'torch_dtype', // the files say their own type
-  'transformers_version',
-  'transformers.js_config',
-  'cache_implementation',
-  'use_cache',
-  'initializer_range',
-  'attention_dropout',
-  'attn_pdrop',
-  'embd_pdrop',
-  'resid_pdrop',
-  'hidden_dropout',
-  'embedding_dropout',
-  'residual_dropout',
-  'output_router_logits',
-  'router_aux_loss_coef',
-  'pretraining_tp',
-  'gradient_checkpointing',
-  'use_bfloat16',
-  'is_decoder',
-  'is_encoder_decoder',
-  'return_dict',
-  'output_attentions',
-  'output_hidden_states',
-  'problem_type',
-  'id2label',
-  'label2id',
-  'task_specific_params',
-  'model_name',
-  'name_or_path',
-  'unsloth_version',
-  'unsloth_fixed',
-  // read by other parts of the loader
-  'quantization',
-  'quantization_config',
-  'bos_token_id',
-  'eos_token_id',
-  'pad_token_id',
-  'sep_token_id',
-  'decoder_start_token_id',
-]);
 
 /**
  * Typed access to a JSON object of a model, which remembers what was read. After a family has read its keys,
@@ -189,8 +144,8 @@ export class ConfigReader {
   assertAllRead(): void {
     for (const child of this.children) child.assertAllRead();
     for (const [key, value] of Object.entries(this.values)) {
-      if (this.seen.has(key) || INERT_KEYS.has(key) || key.startsWith('_') || isOff(value))
-        continue;
+      if (this.seen.has(key) || INERT_KEYS.has(key) || key.startsWith('_')) continue;
+      if (isOff(value) || (key === 'layer_types' && isPlain(value))) continue;
       const problem = `unknown key: it may change what the model computes`;
       throw unsupportedModel(this.file, `${this.prefix}${key} ${quote(value)}: ${problem}`);
     }
@@ -224,6 +179,11 @@ export class ConfigReader {
 /** A feature that is switched off needs no support. */
 function isOff(value: unknown): boolean {
   return value === null || value === false || (Array.isArray(value) && value.length === 0);
+}
+
+/** The layers of a family that has one kind only. */
+function isPlain(value: unknown): boolean {
+  return Array.isArray(value) && value.every((type) => type === 'full_attention');
 }
 
 function inRange(value: number, range: Range): boolean {

@@ -5,7 +5,7 @@ import type { KeptTables } from './kept_tables';
 import type { Manifest } from './manifest';
 import type { Pooling } from './pooling';
 import type { TensorStore } from './tensor_store';
-import type { Tokenizer } from './tokenizer';
+import type { Tokenizer, WordTokenizer } from './tokenizer';
 
 /** An open model, whichever format it comes in. Its parts are read on demand and throw EngineError. */
 export interface ModelSource {
@@ -14,7 +14,7 @@ export interface ModelSource {
   readonly weights: TensorStore;
   config(): ModelConfig;
   /** `kept`: where what takes long to read is kept for the next time. */
-  tokenizer(kept?: KeptTables): Tokenizer;
+  tokenizer(kept?: KeptTables): WordTokenizer;
   generationConfig(tokenizer: Tokenizer): GenerationConfig;
   manifest(): Manifest;
   /** How the model makes embeddings; null: its authors do not say. */

@@ -17,6 +17,15 @@ type RopeScaling =
   | { readonly type: 'linear'; readonly factor: number }
   /** Each pair's frequency has a divisor: what GGUF files hold in place of llama3's parameters. */
   | { readonly type: 'frequency_factors'; readonly factors: readonly number[] }
+  /** Divisors for contexts of up to `originalContext` tokens, and others for longer ones. */
+  | {
+      readonly type: 'longrope';
+      readonly shortFactors: readonly number[];
+      readonly longFactors: readonly number[];
+      readonly originalContext: number;
+      /** Factor on cos and sin. */
+      readonly attentionFactor: number;
+    }
   | {
       readonly type: 'llama3';
       readonly factor: number;
@@ -32,6 +41,8 @@ type RopeScaling =
       readonly betaSlow: number;
       /** Factor on cos and sin; null = computed from `factor`. */
       readonly attentionFactor: number | null;
+      /** One more on the computed factor. */
+      readonly attentionMultiplier: number;
       readonly mscale: number;
       readonly mscaleAllDim: number;
       /** Whether the correction range is rounded to whole pairs. */
@@ -39,7 +50,16 @@ type RopeScaling =
     };
 
 /** 'mrope' is left out on purpose: it needs positions of images. */
-const TYPES = ['default', 'linear', 'frequency_factors', 'llama3', 'yarn'] as const;
+const TYPES = [
+  'default',
+  'dynamic',
+  'linear',
+  'frequency_factors',
+  'llama3',
+  'yarn',
+  'longrope',
+  'su', // its first name
+] as const;
 const THETA: Range = { min: 1, max: 1e12 };
 const FACTOR: Range = { min: 1, max: 10_000 };
 const CONTEXT: Range = { min: 1, max: 1e9 };
@@ -51,6 +71,8 @@ const DEFAULT_THETA = 10_000;
 export interface RopeDefaults {
   readonly theta?: number;
   readonly rotaryFraction?: number;
+  /** Tokens that the model was first trained with, where config.json says so outside of the rope's keys. */
+  readonly originalContext?: number;
 }
 
 /**
@@ -67,6 +89,7 @@ export function readRope(
   const layout = config.has('rope_interleave')
     ? { interleaved: config.bool('rope_interleave') }
     : {};
+  const original = config.optionalInt('original_max_position_embeddings', CONTEXT);
   const parameters = config.optionalObject('rope_parameters');
   if (parameters === null) {
     const base = {
@@ -77,13 +100,14 @@ export function readRope(
     const scaling = config.optionalObject('rope_scaling');
     return scaling === null
       ? { ...base, type: 'default' }
-      : { ...base, ...readScaling(scaling, maxPositions) };
+      : { ...base, ...readScaling(scaling, maxPositions, original) };
   }
   config.ignore('rope_scaling'); // newer exporters may write both forms, and read rope_parameters
   const rope = readRopeParameters(parameters, maxPositions, {
     ...defaults,
     ...(theta === null ? {} : { theta }),
     ...(fraction === null ? {} : { rotaryFraction: fraction }),
+    ...(original === null ? {} : { originalContext: original }),
   });
   if (theta !== null && theta !== rope.theta) {
     throw config.error(`rope_theta ${theta} contradicts rope_parameters.rope_theta ${rope.theta}`);
@@ -106,17 +130,25 @@ export function readRopeParameters(
       FRACTION,
       defaults.rotaryFraction ?? 1,
     ),
-    ...readScaling(parameters, maxPositions),
+    ...readScaling(parameters, maxPositions, defaults.originalContext ?? null),
   };
 }
 
-function readScaling(reader: ConfigReader, maxPositions: number): RopeScaling {
+function readScaling(
+  reader: ConfigReader,
+  maxPositions: number,
+  original: number | null,
+): RopeScaling {
   const typeKey = reader.has('rope_type') || !reader.has('type') ? 'rope_type' : 'type';
   const type = reader.oneOf(typeKey, TYPES, 'default');
   reader.ignore('type'); // a copy of rope_type for older readers
+  reader.ignore('finetuned'); // tells of training
   switch (type) {
     case 'default':
       return { type };
+    case 'dynamic': // scales beyond max_position_embeddings, where no text gets to
+      reader.ignore('factor', 'original_max_position_embeddings');
+      return { type: 'default' };
     case 'linear':
       return { type, factor: reader.float('factor', FACTOR) };
     case 'frequency_factors':
@@ -125,6 +157,9 @@ function readScaling(reader: ConfigReader, maxPositions: number): RopeScaling {
       return readLlama3(reader, maxPositions);
     case 'yarn':
       return readYarn(reader, maxPositions);
+    case 'longrope':
+    case 'su':
+      return readLongRope(reader, maxPositions, original);
   }
 }
 
@@ -149,8 +184,34 @@ function readYarn(reader: ConfigReader, maxPositions: number): RopeScaling {
     betaFast: reader.float('beta_fast', POSITIVE, 32),
     betaSlow: reader.float('beta_slow', POSITIVE, 1),
     attentionFactor: reader.optionalFloat('attention_factor', POSITIVE),
+    attentionMultiplier: reader.float('attn_factor', POSITIVE, 1),
     mscale: reader.float('mscale', { min: 0, max: 100 }, 0),
     mscaleAllDim: reader.float('mscale_all_dim', { min: 0, max: 100 }, 0),
     truncate: reader.bool('truncate', true),
+  };
+}
+
+/** LongRoPE (https://arxiv.org/abs/2402.13753) as Phi-3 has it. */
+function readLongRope(
+  reader: ConfigReader,
+  maxPositions: number,
+  original: number | null,
+): RopeScaling {
+  const originalContext = reader.int(
+    'original_max_position_embeddings',
+    { min: 2, max: CONTEXT.max },
+    original ?? undefined,
+  );
+  const stretch = reader.float('factor', FACTOR, Math.max(1, maxPositions / originalContext));
+  return {
+    type: 'longrope',
+    shortFactors: reader.floats('short_factor', POSITIVE),
+    longFactors: reader.floats('long_factor', POSITIVE),
+    originalContext,
+    attentionFactor: reader.float(
+      'attention_factor',
+      POSITIVE,
+      Math.sqrt(1 + Math.log(stretch) / Math.log(originalContext)),
+    ),
   };
 }

@@ -89,6 +89,28 @@ export class WordTokenizer implements Tokenizer {
     this.eosId = parts.eosId;
   }
 
+  /**
+   * The same for a model with `rows` rows of embedding. Added tokens beyond them are dropped, as Gemma 3's for images of its
+   * models without images: no text becomes them. Throws bad_model when a token of the vocabulary lies there.
+   */
+  within(rows: number): WordTokenizer {
+    const { vocabSize, parts, added } = this;
+    if (vocabSize <= rows) return this;
+    const { tokens, addedTokens } = parts;
+    for (let id = rows; id < tokens.length; id++) {
+      if (tokens.at(id) === undefined || added.has(id)) continue;
+      throw new EngineError(
+        'bad_model',
+        `tokenizer.json: token id ${tokens.length - 1} >= vocab_size ${rows} of config.json`,
+      );
+    }
+    return new WordTokenizer({
+      ...parts,
+      tokens: { length: Math.min(tokens.length, rows), at: (id) => tokens.at(id) },
+      addedTokens: addedTokens.filter(({ id }) => id < rows),
+    });
+  }
+
   encode(text: string): number[] {
     return this.encodeParts(this.inText.split(text));
   }
@@ -140,7 +162,7 @@ export class WordTokenizer implements Tokenizer {
 }
 
 /** Loads the tokenizer of a model folder; `kept` makes it fast from the second time on. Throws EngineError bad_model or unsupported. */
-export function loadTokenizer(folder: string, kept: KeptTables | null = null): Tokenizer {
+export function loadTokenizer(folder: string, kept: KeptTables | null = null): WordTokenizer {
   const root = allowedRoot(folder);
   const json = readTokenizerJson(folder, root, kept);
   const config = readTokenizerConfig(folder, root);
@@ -214,13 +236,4 @@ function declaredIds(file: string, texts: readonly string[], idOf: IdOf): number
     if (id !== undefined) return id;
     throw badModel(file, `post_processor: ${quote(text)} is not in the vocabulary`);
   });
-}
-
-/** Throws unless a model with `vocabSize` rows of embedding has one for every token. */
-export function assertVocabularyFits(tokenizer: Tokenizer, vocabSize: number): void {
-  if (tokenizer.vocabSize <= vocabSize) return;
-  throw new EngineError(
-    'bad_model',
-    `tokenizer.json: token id ${tokenizer.vocabSize - 1} >= vocab_size ${vocabSize} of config.json`,
-  );
 }

@@ -65,6 +65,20 @@ describe('layouts of checkpoints', () => {
     await agrees('qwen3.5-moe', fused);
   });
 
+  test('longrope that stretches nothing', async () => {
+    const ones = Array.from({ length: 4 }, () => 1);
+    await agrees('phi3', read('phi3'), (config) => ({
+      ...config,
+      original_max_position_embeddings: 4096,
+      rope_parameters: {
+        ...(config as { rope_parameters: object }).rope_parameters,
+        rope_type: 'longrope',
+        short_factor: ones,
+        long_factor: ones,
+      },
+    }));
+  });
+
   test('gpt-oss of MLX: gate and up apart, rows as outputs', async () => {
     const tensors: Tensors = {};
     for (const [name, entry] of Object.entries(read('gpt-oss'))) {

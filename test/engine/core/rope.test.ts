@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ropeSpec } from '../../../extension/engine/core/rope';
+import { GraphBuilder } from '../../../extension/engine/core/graph';
+import { forContext, ropeSpec } from '../../../extension/engine/core/rope';
 import type { RopeConfig } from '../../../extension/engine/loading/rope_config';
 
 const BASE = { theta: 10_000, rotaryFraction: 1 } as const;
@@ -66,6 +67,7 @@ test('yarn blends over pairs and warms the attention by its logarithm', () => {
     betaFast: 32,
     betaSlow: 1,
     attentionFactor: null,
+    attentionMultiplier: 1,
     mscale: 0,
     mscaleAllDim: 0,
     truncate: true,
@@ -77,5 +79,37 @@ test('yarn blends over pairs and warms the attention by its logarithm', () => {
   near(factors[10], 1 / (1 - (5 / 13) * 0.75)); // 5 of 13 steps from pair 5 to pair 18
   near(ropeSpec(yarn, 64, 'half').scale, 0.1 * Math.log(4) + 1);
   assert.equal(ropeSpec({ ...yarn, attentionFactor: 1.5 }, 64, 'half').scale, 1.5);
+  // DeepSeek-R1-0528-Qwen3-8B takes the warmth back: 1 / (0.1 ln 4 + 1).
+  near(ropeSpec({ ...yarn, attentionMultiplier: 0.8782488562869419 }, 64, 'half').scale, 1);
   assert.equal(ropeSpec({ ...yarn, mscale: 0.7, mscaleAllDim: 0.7 }, 64, 'half').scale, 1);
+});
+
+test('longrope divides by one list up to the original context, by another beyond it', () => {
+  const factors = (first: number) => Array.from({ length: 32 }, (_, i) => first + i);
+  const rope = {
+    ...BASE,
+    type: 'longrope',
+    shortFactors: factors(1),
+    longFactors: factors(10),
+    originalContext: 4096,
+    attentionFactor: 1.19,
+  } as const;
+  const spec = ropeSpec(rope, 64, 'half');
+  assert.equal(spec.scale, 1.19);
+  const g = new GraphBuilder();
+  const x = g.embed(g.matrix('e', 8, 64));
+  const program = g.finish('phi3', 131_072, g.rope(x, 1, 64, spec), {
+    value: x,
+    norm: { kind: 'rms', weight: g.vector('n', 64), bias: null, eps: 1e-5, offset: 0 },
+  });
+  for (const [context, first] of [
+    [4096, 1],
+    [4097, 10],
+  ] as const) {
+    const [chosen] = forContext(program, context).instructions.flatMap((at) =>
+      'rope' in at && at.rope !== null ? [at.rope] : [],
+    );
+    assert.equal(chosen?.beyond, undefined);
+    chosen?.inverseFrequencies.forEach((f, i) => near((PLAIN[i] ?? NaN) / f, first + i));
+  }
 });

@@ -1,19 +1,6 @@
-import { cpSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { buildProgram } from '../../../extension/engine/core/models/registry';
-import { openCheckpoint } from '../../../extension/engine/loading/checkpoint';
-import { readModelConfig } from '../../../extension/engine/loading/config';
-import { parseSafetensorsHeader } from '../../../extension/engine/loading/safetensors_header';
-import {
-  assertFails,
-  f32,
-  FIXTURES,
-  safetensors,
-  temporaryFolder,
-  writeFiles,
-  type Entry,
-} from '../loading/model_fixture';
+import { assertFails, f32 } from '../loading/model_fixture';
+import { changed, load, withTensors } from './changed_family';
 
 describe('a key or a value that the family does not know', () => {
   const cases: [family: string, change: Record<string, unknown>, ...parts: string[]][] = [
@@ -59,7 +46,7 @@ describe('tensors that do not fit the config', () => {
     assertFails(() => load(changed('qwen2', missing)), 'bad_model', 'model.layers.2.', 'missing');
   });
   test('one too many', () => {
-    const dir = withTensor('qwen2', 'model.layers.1.self_attn.extra.weight', f32([4]));
+    const dir = withTensors('qwen2', { 'model.layers.1.self_attn.extra.weight': f32([4]) });
     assertFails(() => load(dir), 'bad_model', 'model.layers.1.self_attn.extra.weight', 'not use');
   });
   test('fewer experts than the tensor holds', () => {
@@ -71,41 +58,6 @@ describe('tensors that do not fit the config', () => {
     assertFails(() => load(dir), 'bad_model', 'qkv_proj', '[128, 64], expected [192, 64]');
   });
   test('a head that predicts several tokens is known, and left aside', () => {
-    load(withTensor('qwen3.5', 'mtp.norm.weight', f32([4])));
+    load(withTensors('qwen3.5', { 'mtp.norm.weight': f32([4]) }));
   });
 });
-
-/** What loading a model checks before a backend sees it. */
-function load(dir: string): void {
-  const store = openCheckpoint(dir);
-  try {
-    const program = buildProgram(readModelConfig(dir), store);
-    for (const { name, rows, cols, part } of program.weights) store.weight(name, rows, cols, part);
-    store.assertAllUsed();
-  } finally {
-    store.close();
-  }
-}
-
-/** A copy of a fixture with some keys of config.json changed. */
-function changed(family: string, change: Record<string, unknown>): string {
-  const source = join(FIXTURES, 'families', family);
-  const dir = temporaryFolder();
-  cpSync(join(source, 'model.safetensors'), join(dir, 'model.safetensors'));
-  const config = JSON.parse(readFileSync(join(source, 'config.json'), 'utf8')) as object;
-  return writeFiles(dir, { 'config.json': { ...config, ...change } });
-}
-
-/** A copy of a fixture with one tensor more. */
-function withTensor(family: string, name: string, entry: Entry): string {
-  const dir = changed(family, {});
-  const bytes = readFileSync(join(dir, 'model.safetensors'));
-  const header = bytes.subarray(8, 8 + Number(bytes.readBigUInt64LE()));
-  const tensors = parseSafetensorsHeader('', header, bytes.length);
-  const entries = [...tensors].map(([key, { dtype, shape, offset, byteLength }]) => [
-    key,
-    { dtype, shape, data: bytes.subarray(offset, offset + byteLength) },
-  ]);
-  const all = { ...Object.fromEntries(entries), [name]: entry } as Record<string, Entry>;
-  return writeFiles(dir, { 'model.safetensors': safetensors(all) });
-}

@@ -58,13 +58,61 @@ test('yarn without an original context takes the model’s', () => {
   );
 });
 
+test('longrope: its factor on cos and sin follows from how far it stretches', () => {
+  const lists = { short_factor: [1, 1.5], long_factor: [2, 64] };
+  const phi4 = {
+    original_max_position_embeddings: 128,
+    partial_rotary_factor: 0.75,
+    rope_scaling: { type: 'longrope', ...lists },
+  };
+  const rope = read(phi4);
+  assert.ok(rope.type === 'longrope');
+  assert.deepEqual(
+    [rope.originalContext, rope.rotaryFraction, rope.shortFactors, rope.longFactors],
+    [128, 0.75, [1, 1.5], [2, 64]],
+  );
+  assert.equal(rope.attentionFactor, Math.sqrt(1 + Math.log(32) / Math.log(128)));
+  assert.deepEqual(
+    read({
+      rope_parameters: {
+        rope_type: 'longrope',
+        original_max_position_embeddings: 128,
+        partial_rotary_factor: 0.75,
+        ...lists,
+      },
+    }),
+    rope,
+  );
+  assert.deepEqual(read({ ...phi4, rope_scaling: { type: 'su', ...lists } }), rope);
+  const missing = { ...phi4, rope_scaling: { type: 'longrope', short_factor: [1] } };
+  assertFails(() => read(missing), 'bad_model', 'rope_scaling.long_factor');
+});
+
+test('dynamic scaling begins where no text gets to', () => {
+  const plain = { theta: 10_000, rotaryFraction: 1, type: 'default' };
+  assert.deepEqual(read({ rope_scaling: { type: 'dynamic', factor: 2 } }), plain);
+});
+
+test('yarn with a multiplier on what it computes', () => {
+  const rope = read({
+    rope_scaling: {
+      attn_factor: 0.8782488562869419,
+      factor: 4,
+      original_max_position_embeddings: 32_768,
+      rope_type: 'yarn',
+    },
+  });
+  assert.ok(rope.type === 'yarn');
+  assert.equal(rope.attentionMultiplier, 0.8782488562869419);
+});
+
 test('a rotation that the engine does not compute is never ignored', () => {
-  for (const type of ['longrope', 'dynamic', 'xyz']) {
+  for (const type of ['mrope', 'xyz']) {
     const form = { rope_scaling: { rope_type: type, factor: 2 } };
     assertFails(
       () => read(form),
       'unsupported',
-      `"${type}" not supported: expected default, linear, frequency_factors, llama3, yarn`,
+      `"${type}" not supported: expected default, dynamic, linear, frequency_factors, llama3, yarn, longrope, su`,
     );
   }
   const unknown = { rope_scaling: { rope_type: 'linear', factor: 2, twist: 3 } };

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Tokenizer as HubTokenizer } from '@huggingface/tokenizers';
-import { assertVocabularyFits, loadTokenizer } from '../../../extension/engine/loading/tokenizer';
+import { loadTokenizer } from '../../../extension/engine/loading/tokenizer';
 import { assertFails, FIXTURES, SPROUT, temporaryFolder, writeFiles } from './model_fixture';
 
 const tokenizer = loadTokenizer(SPROUT);
@@ -63,12 +63,8 @@ test('a long run of one character is encoded and comes back', () => {
 });
 
 test('more ids than the model has rows', () => {
-  assertVocabularyFits(tokenizer, 16_384);
-  assertFails(
-    () => assertVocabularyFits(tokenizer, 16_000),
-    'bad_model',
-    'token id 16332 >= vocab_size 16000',
-  );
+  assert.equal(tokenizer.within(16_384), tokenizer);
+  assertFails(() => tokenizer.within(16_000), 'bad_model', '>= vocab_size 16000');
 });
 
 /** A tokenizer in SentencePiece's style: ▁ for spaces, bytes for characters that it lacks. */
@@ -133,6 +129,20 @@ test('SentencePiece style: spaces, byte fallback, beginning of sequence', () => 
   // Not declared special, but plain text must not reach it all the same.
   assert.ok(llama.isSpecial(270));
   assert.ok(!llama.encode('<|think|>').includes(270));
+});
+
+test('added tokens beyond the model’s rows are text: Gemma 3’s for images', () => {
+  const added_tokens = [...LLAMA.added_tokens, { id: 271, content: '<image>', special: true }];
+  const files = { 'tokenizer.json': { ...LLAMA, added_tokens } };
+  const whole = loadTokenizer(writeFiles(temporaryFolder(), files));
+  const fitted = whole.within(271);
+  assert.deepEqual([whole.vocabSize, fitted.vocabSize], [272, 271]);
+  assert.ok(whole.encodeTemplate('<image>').includes(271));
+  const ids = fitted.encodeTemplate('<|think|><image>');
+  assert.equal(ids[0], 270);
+  assert.ok(ids.every((id) => id < 271));
+  assert.equal(fitted.specialId('<image>'), null);
+  assert.equal(fitted.tokenBytes(271).length, 0);
 });
 
 test('what a text ends with, as embedding models want it', () => {

@@ -11,7 +11,7 @@ import { ropeSpec } from '../rope';
 import type { ModelFamily } from './family';
 import { readWindows } from './windows';
 
-/** Phi-3 and Phi-4: as Llama, with q, k, v in one tensor and gate, up in another. */
+/** Phi-3, Phi-3.5 and Phi-4: as Llama, with q, k, v in one tensor and gate, up in another. */
 export const phi3: ModelFamily = { modelType: 'phi3', build };
 
 function build(reader: ConfigReader): Program {
@@ -19,7 +19,8 @@ function build(reader: ConfigReader): Program {
   const eps = readNormEpsilon(reader, 'rms_norm_eps', 1e-5);
   const activation = readActivation(reader);
   const windows = readWindows(reader, config.numLayers, () => reader.has('sliding_window'));
-  reader.ignore('original_max_position_embeddings'); // read by the rope types that use it
+  // Phi-4-mini names what only its larger relatives vary.
+  for (const key of ['full_attn_mod', 'interpolate_factor']) reader.int(key, { min: 1, max: 1 }, 1);
   const { hiddenSize: hidden, intermediateSize: intermediate } = config;
   const rope = ropeSpec(config.rope, config.headDim, 'half');
 

@@ -18,6 +18,7 @@ function build(reader: ConfigReader): Program {
   const config = readDecoderConfig(reader);
   const eps = readNormEpsilon(reader);
   const activation = readActivation(reader);
+  reader.ignore('rotary_emb_base', 'seq_length'); // CodeQwen1.5 repeats rope_theta and the context
   const windows = readQwenWindows(reader, config.numLayers);
   const { hiddenSize: hidden, intermediateSize: intermediate } = config;
   const rope = ropeSpec(config.rope, config.headDim, 'half');

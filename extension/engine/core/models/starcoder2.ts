@@ -23,6 +23,14 @@ function build(reader: ConfigReader): Program {
   // Alternatives that no published checkpoint takes.
   reader.oneOf('norm_type', ['layer_norm'], 'layer_norm');
   reader.oneOf('mlp_type', ['default'], 'default');
+  // Of the class that its training used; no other one reads them.
+  reader.ignore(
+    'activation_function',
+    'attention_softmax_in_fp32',
+    'layer_norm_epsilon',
+    'scale_attention_softmax_in_fp32',
+    'scale_attn_weights',
+  );
   const { hiddenSize: hidden, intermediateSize: intermediate } = config;
   const rope = ropeSpec(config.rope, config.headDim, 'half');
 

@@ -3,6 +3,7 @@ import { TableFiles } from '../../backend/table_files';
 import { PagedCache } from '../../cache/paged';
 import { fuse } from '../../core/fuse';
 import { buildProgram } from '../../core/models/registry';
+import { forContext } from '../../core/rope';
 import { EngineError } from '../../errors';
 import { openModel } from '../../loading/open_model';
 import type { Tokenizer } from '../../loading/tokenizer';
@@ -26,9 +27,12 @@ export async function openDraftModel(options: DraftModelOptions): Promise<DraftM
   const { path, backend, compile, maxRows } = options;
   const model = openModel(path);
   try {
-    const tokenizer = model.tokenizer(compile.packed && new TableFiles(compile.packed.folder));
+    const whole = fuse(buildProgram(model.config(), model.weights));
+    const kept = compile.packed && new TableFiles(compile.packed.folder);
+    const tokenizer = model.tokenizer(kept).within(whole.vocabSize);
     assertSameTokens(path, options.tokenizer, tokenizer);
-    const program = fuse(buildProgram(model.config(), model.weights));
+    const contextLength = Math.min(options.contextLength, whole.contextLength);
+    const program = forContext(whole, contextLength);
     if ((program.stateLayers ?? []).length > 0) {
       throw new EngineError(
         'bad_request',
@@ -39,7 +43,7 @@ export async function openDraftModel(options: DraftModelOptions): Promise<DraftM
     const cache = new PagedCache({
       numBlocks: compile.kvBlocks,
       blockSize: backend.kvBlockSize,
-      contextLength: Math.min(options.contextLength, program.contextLength),
+      contextLength,
       copyBlocks: executable.copyBlocks && ((pairs) => executable.copyBlocks?.(pairs)),
     });
     const { vocabSize } = options.tokenizer;

@@ -2,6 +2,7 @@ import { unsupportedModel } from '../bad_model';
 import type { ConfigReader } from '../config_reader';
 import type { JsonObject } from '../json_file';
 import { HYBRID_NAMES, type LayerNames } from './names';
+import type { GgufRopeDefaults } from './rope';
 
 /** What an architecture may ask of a file before its weights are read. */
 export interface GgufContents {
@@ -9,6 +10,8 @@ export interface GgufContents {
   readonly meta: ConfigReader;
   readonly layers: number;
   readonly hasTensor: (name: string) => boolean;
+  /** Row-major; null when there is no such tensor. */
+  readonly shapeOf: (name: string) => readonly number[] | null;
 }
 
 /** How one `general.architecture` maps to a family of core/models and its config.json. */
@@ -17,8 +20,8 @@ export interface Architecture {
   /** Keys of config.json beyond the common ones. */
   readonly config: (file: GgufContents) => JsonObject;
   readonly names?: LayerNames;
-  /** YaRN's range of pairs is rounded to whole ones; default true. No key of the format says so. */
-  readonly yarnTruncate?: boolean;
+  /** What no key of the format says of its rotary embedding. */
+  readonly rope?: GgufRopeDefaults;
 }
 
 const COUNT = { min: 0, max: 1 << 20 };
@@ -64,32 +67,63 @@ const GEMMA = { hidden_activation: 'gelu_pytorch_tanh', rms_norm_offset: 0 };
 function gemma3(file: GgufContents): JsonObject {
   const { meta, layers } = file;
   const own = window(file);
-  const period = meta.optionalInt('attention.sliding_window_pattern', { min: 1, max: 1 << 20 });
-  const isFull = Array<string>(layers).fill('full_attention');
   return {
     ...GEMMA,
     ...own,
     ...gemmaScale(file, 62),
     ...(own.sliding_window === undefined
-      ? { layer_types: isFull }
-      : { sliding_window_pattern: period ?? 6 }),
-    rope_local_base_freq: meta.float('rope.freq_base_swa', { min: 1, max: 1e12 }, 10_000),
+      ? { layer_types: Array<string>(layers).fill('full_attention') }
+      : gemma3Pattern(file)),
+    ...gemma3Rope(meta),
     final_logit_softcapping: meta.optionalFloat('final_logit_softcapping', POSITIVE),
+  };
+}
+
+/** Every so many layers one is global, or a list says which slide. */
+function gemma3Pattern({ meta }: GgufContents): JsonObject {
+  const key = 'attention.sliding_window_pattern';
+  const list = meta.values[key];
+  if (!Array.isArray(list))
+    return { sliding_window_pattern: meta.int(key, { min: 1, max: 1 << 20 }, 6) };
+  meta.ignore(key);
+  const typeOf = (slides: unknown) => (slides === true ? 'sliding_attention' : 'full_attention');
+  return { layer_types: list.map(typeOf) };
+}
+
+/** Ollama's converter has names of its own, and leaves out that all but the smallest model stretch positions by 8. */
+function gemma3Rope(meta: ConfigReader): JsonObject {
+  const theta = { min: 1, max: 1e12 };
+  const local = meta.optionalFloat('rope.local.freq_base', theta);
+  const global = meta.optionalFloat('rope.global.freq_base', theta);
+  const context = meta.int('context_length', { min: 1, max: 1 << 26 });
+  const isBare = !meta.has('rope.scaling.type') && !meta.has('rope.scaling.factor');
+  return {
+    rope_local_base_freq: meta.float('rope.freq_base_swa', theta, local ?? 10_000),
+    ...(global !== null && !meta.has('rope.freq_base') && { rope_theta: global }),
+    ...(isBare && context >= 131_072 && { rope_scaling: { rope_type: 'linear', factor: 8 } }),
   };
 }
 
 /** Routed experts of some or all layers. */
 function qwenMoe(file: GgufContents): JsonObject {
   const { meta, layers } = file;
+  const ollamaNorm = meta.bool('norm_top_k_prob', true);
   const sparse = new Set(layersWith(file, 'ffn_gate_inp'));
   const dense = Array.from({ length: layers }, (_, layer) => layer).filter((n) => !sparse.has(n));
   return {
     num_experts: meta.int('expert_count', COUNT),
     num_experts_per_tok: meta.int('expert_used_count', COUNT),
-    moe_intermediate_size: meta.int('expert_feed_forward_length', COUNT),
-    norm_topk_prob: meta.bool('expert_weights_norm', true),
+    moe_intermediate_size: expertWidth(file),
+    norm_topk_prob: meta.bool('expert_weights_norm', ollamaNorm),
     mlp_only_layers: dense,
   };
+}
+
+/** Inner width of an expert; Ollama's converter leaves it to the tensors. */
+function expertWidth({ meta, layers, shapeOf }: GgufContents): number {
+  const names = Array.from({ length: layers }, (_, n) => `blk.${n}.ffn_gate_exps.weight`);
+  const [shape] = names.map(shapeOf).filter((found) => found !== null);
+  return meta.int('expert_feed_forward_length', COUNT, shape?.at(-2));
 }
 
 function sharedMoe(file: GgufContents): JsonObject {
@@ -103,6 +137,7 @@ function hybrid({ meta, layers, hasTensor }: GgufContents): JsonObject {
   const linear = Array.from({ length: layers }, (_, n) => hasTensor(`blk.${n}.ssm_out.weight`));
   // Text has the same position in all sections of a rotary embedding for pictures.
   meta.ignore('full_attention_interval', 'rope.dimension_sections');
+  if (!meta.bool('ssm.v_head_reordered', true)) throw meta.error('ssm.v_head_reordered false');
   return {
     hidden_act: 'silu',
     rms_norm_offset: 0,
@@ -124,7 +159,7 @@ function gptOss(file: GgufContents): JsonObject {
   return {
     ...window(file),
     ...attentionBias(file),
-    intermediate_size: meta.int('expert_feed_forward_length', COUNT),
+    intermediate_size: expertWidth(file),
     num_local_experts: meta.int('expert_count', COUNT),
     num_experts_per_tok: meta.int('expert_used_count', COUNT),
   };
@@ -190,6 +225,19 @@ function granite(file: GgufContents): JsonObject {
 
 const silu = { hidden_act: 'silu' };
 
+const GPT_OSS: Architecture = {
+  modelType: 'gpt_oss',
+  config: gptOss,
+  rope: { yarnTruncate: false, scaling: 'yarn' },
+  names: {
+    attn_out: 'self_attn.o_proj',
+    ffn_gate_inp: 'mlp.router',
+    ffn_gate_exps: 'mlp.experts.gate_proj',
+    ffn_up_exps: 'mlp.experts.up_proj',
+    ffn_down_exps: 'mlp.experts.down_proj',
+  },
+};
+
 /** By `general.architecture`. */
 export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   llama: { modelType: 'llama', config: llama },
@@ -197,7 +245,12 @@ export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   qwen3: { modelType: 'qwen3', config: (file) => ({ ...silu, ...attentionBias(file) }) },
   qwen3moe: {
     modelType: 'qwen3_moe',
-    config: (file) => ({ ...silu, ...attentionBias(file), ...qwenMoe(file) }),
+    config: (file) => {
+      const shared = file.meta.int('expert_shared_feed_forward_length', COUNT, 0);
+      if (shared > 0)
+        throw file.meta.error(`expert_shared_feed_forward_length ${shared}: expected 0`);
+      return { ...silu, ...attentionBias(file), ...qwenMoe(file) };
+    },
   },
   qwen3next: {
     modelType: 'qwen3_next',
@@ -256,17 +309,8 @@ export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
       ffn_up: 'mlp.gate_up_proj',
     },
   },
-  'gpt-oss': {
-    modelType: 'gpt_oss',
-    config: gptOss,
-    yarnTruncate: false,
-    names: {
-      ffn_gate_inp: 'mlp.router',
-      ffn_gate_exps: 'mlp.experts.gate_proj',
-      ffn_up_exps: 'mlp.experts.up_proj',
-      ffn_down_exps: 'mlp.experts.down_proj',
-    },
-  },
+  'gpt-oss': GPT_OSS,
+  gptoss: GPT_OSS, // Ollama's
   deepseek2: { modelType: 'deepseek_v2', config: (file) => ({ ...silu, ...deepseek2(file) }) },
 };
 

@@ -12,6 +12,10 @@ const AHEAD = { min: 0, max: 64 };
 const SIZE = { min: 1, max: 1 << 22 };
 const EPSILON = { min: 1e-12, max: 0.1 };
 
+/** Of a tower for images in the same file, and of the places of images in a text. */
+const OF_PICTURES =
+  /^(?:vision|mm|audio)[._]|^image_token_id$|^mrope_sections$|^rope\.mrope_(?:section|interleaved)$/;
+
 /** What the metadata of a GGUF file say of the model. */
 export interface GgufConfig {
   readonly architecture: Architecture;
@@ -43,11 +47,16 @@ export function ggufConfig(
   const meta = architectureReader(file, metadata, name);
   const ahead = meta.optionalInt('nextn_predict_layers', AHEAD) ?? 0;
   const layers = meta.int('block_count', LAYERS) - ahead;
-  const contents: GgufContents = { meta, layers, hasTensor: (tensor) => tensors.has(tensor) };
+  const contents: GgufContents = {
+    meta,
+    layers,
+    hasTensor: (tensor) => tensors.has(tensor),
+    shapeOf: (tensor) => tensors.get(tensor)?.shape ?? null,
+  };
   const json: JsonObject = {
     model_type: architecture.modelType,
     ...commonKeys(contents, tensors),
-    ...readGgufRope(meta, tensors, values, architecture.yarnTruncate ?? true),
+    ...readGgufRope(meta, tensors, values, architecture.rope ?? {}),
     ...architecture.config(contents),
   };
   meta.assertAllRead();
@@ -78,6 +87,8 @@ function commonKeys(
   // The rows of the embedding are what the file has; vocab_size repeats them.
   meta.ignore('vocab_size', 'tensor_data_layout', 'rope.scaling.finetuned', 'file_type');
   meta.ignore('pooling_type'); // of embeddings, which `ggufPooling` reads
+  meta.ignore('attention.head_dim'); // Ollama's, beside key_length
+  meta.ignore(...Object.keys(meta.values).filter((key) => OF_PICTURES.test(key)));
   if (!meta.bool('attention.causal', true)) {
     throw unsupportedModel(file, 'attention.causal false: expected a model that generates text');
   }
@@ -88,13 +99,26 @@ function commonKeys(
     intermediate_size: meta.optionalInt('feed_forward_length', SIZE),
     num_hidden_layers: layers,
     num_attention_heads: meta.int('attention.head_count', SIZE),
-    num_key_value_heads: meta.optionalInt('attention.head_count_kv', SIZE),
+    num_key_value_heads: kvHeads(meta),
     head_dim: headDim(meta),
     max_position_embeddings: meta.int('context_length', { min: 1, max: 1 << 26 }),
     rms_norm_eps: meta.optionalFloat('attention.layer_norm_rms_epsilon', EPSILON),
     norm_epsilon: meta.optionalFloat('attention.layer_norm_epsilon', EPSILON),
     tie_word_embeddings: !tensors.has('output.weight'),
   };
+}
+
+/** One number, or Ollama's list with 0 for layers without attention. */
+function kvHeads(meta: ConfigReader): number | null {
+  const key = 'attention.head_count_kv';
+  if (!Array.isArray(meta.values[key])) return meta.optionalInt(key, SIZE);
+  const counts = new Set(meta.optionalInts(key, { min: 0, max: SIZE.max }));
+  counts.delete(0);
+  const [count, ...others] = counts;
+  if (count !== undefined && others.length === 0) return count;
+  throw meta.error(
+    `${key}: got ${[...counts].join(', ') || 'none'}, expected the same in all layers`,
+  );
 }
 
 /** Width of a head, null when it is hidden / heads. The latent heads of DeepSeek have keys of their own. */

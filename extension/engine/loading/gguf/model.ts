@@ -8,7 +8,7 @@ import { type KeptTables, tablesName } from '../kept_tables';
 import type { Manifest } from '../manifest';
 import type { ModelSource } from '../model_source';
 import { ggufPooling, type Pooling } from '../pooling';
-import type { Tokenizer } from '../tokenizer';
+import type { Tokenizer, WordTokenizer } from '../tokenizer';
 import { ggufConfig, type GgufConfig } from './config';
 import { ggufFim, ggufGeneration } from './generation';
 import type { GgufFile } from './gguf_file';
@@ -55,7 +55,7 @@ export class GgufModel implements ModelSource {
     return this.translated.config;
   }
 
-  tokenizer(kept?: KeptTables): Tokenizer {
+  tokenizer(kept?: KeptTables): WordTokenizer {
     const [first] = this.parts;
     const place =
       kept === undefined || first === undefined

@@ -10,17 +10,27 @@ const POSITIVE = { min: 1e-6, max: 1e6 };
 const DIMENSION = { min: 2, max: 1_024 };
 /** Divisors of the frequencies: what converters make of Llama 3's scaling. */
 const FREQUENCY_FACTORS = 'rope_freqs.weight';
+/** LongRoPE's, for long contexts and short ones. */
 const LONG_FACTORS = 'rope_factors_long.weight';
+const SHORT_FACTORS = 'rope_factors_short.weight';
+
+/** What is so of an architecture where its files do not say. */
+export interface GgufRopeDefaults {
+  /** YaRN's range of pairs is rounded to whole ones; default true. */
+  readonly yarnTruncate?: boolean;
+  /** How positions are scaled where there is a factor without a type; default not at all. */
+  readonly scaling?: 'none' | 'yarn';
+}
 
 /** The keys of config.json about the rotary embedding. `values`: reads a small tensor. */
 export function readGgufRope(
   meta: ConfigReader,
   tensors: ReadonlyMap<string, GgufTensor>,
   values: (tensor: GgufTensor) => readonly number[],
-  yarnTruncate: boolean,
+  defaults: GgufRopeDefaults,
 ): JsonObject {
   const factors = tensors.get(FREQUENCY_FACTORS);
-  const scaling = readScaling(meta, tensors, yarnTruncate);
+  const scaling = readScaling(meta, tensors, values, defaults);
   return {
     rope_theta: meta.optionalFloat('rope.freq_base', THETA),
     partial_rotary_factor: partOfHead(meta),
@@ -44,16 +54,27 @@ function partOfHead(meta: ConfigReader): number | null {
 function readScaling(
   meta: ConfigReader,
   tensors: ReadonlyMap<string, GgufTensor>,
-  truncate: boolean,
+  values: (tensor: GgufTensor) => readonly number[],
+  { yarnTruncate: truncate = true, scaling = 'none' }: GgufRopeDefaults,
 ): JsonObject | null {
   const linear = meta.optionalFloat('rope.scale_linear', FACTOR); // of the first version of the format
-  const type = meta.oneOf('rope.scaling.type', ['none', 'linear', 'yarn', 'longrope'], 'none');
+  const fallback = meta.has('rope.scaling.factor') ? scaling : 'none';
+  const type = meta.oneOf('rope.scaling.type', ['none', 'linear', 'yarn', 'longrope'], fallback);
   const original = meta.optionalInt('rope.scaling.original_context_length', CONTEXT);
-  if (type === 'longrope' || tensors.has(LONG_FACTORS)) {
-    throw unsupportedModel(
-      meta.file,
-      'rope.scaling.type "longrope" is not supported: expected none, linear or yarn',
-    );
+  const [short, long] = [tensors.get(SHORT_FACTORS), tensors.get(LONG_FACTORS)];
+  if (short !== undefined && long !== undefined) {
+    meta.ignore('rope.scaling.factor'); // what the attention's factor was computed of
+    return {
+      rope_type: 'longrope',
+      short_factor: values(short),
+      long_factor: values(long),
+      original_max_position_embeddings: original,
+      attention_factor: meta.optionalFloat('rope.scaling.attn_factor', POSITIVE),
+    };
+  }
+  if (type === 'longrope') {
+    const problem = `rope.scaling.type longrope without ${SHORT_FACTORS} and ${LONG_FACTORS}`;
+    throw meta.error(problem);
   }
   if (linear !== null && linear !== 1) return { rope_type: 'linear', factor: linear };
   if (type === 'none') return null;
@@ -74,7 +95,10 @@ function readYarn(meta: ConfigReader): JsonObject {
     rope_type: 'yarn',
     beta_fast: meta.float('rope.scaling.yarn_beta_fast', POSITIVE, 32),
     beta_slow: meta.float('rope.scaling.yarn_beta_slow', POSITIVE, 1),
-    attention_factor: meta.optionalFloat('rope.scaling.yarn_attn_factor', POSITIVE),
+    // What is computed of the scaling is multiplied by both, as by DeepSeek-R1-0528-Qwen3's attn_factor.
+    attn_factor:
+      meta.float('rope.scaling.yarn_attn_factor', POSITIVE, 1) *
+      meta.float('rope.scaling.attn_factor', POSITIVE, 1),
     ...(all !== null && { mscale: all, mscale_all_dim: all }),
   };
 }

@@ -16,6 +16,9 @@ const FLOATS = ['F32', 'F16', 'BF16'] as const;
 /** What the rotary embedding was made with; the config has read it, or it follows from it. */
 const ROPE = /^rope_(freqs|factors_long|factors_short)\.|\.attn_rot_embd\./;
 
+/** What Ollama keeps in the same file: towers for images and sound, a head that guesses ahead. */
+const TOWERS = /^(?:v|mm|a|s|mtp)\./;
+
 /** In either naming. */
 const LAYER = /^(?:blk|model\.layers)\.(\d+)\./;
 
@@ -31,7 +34,10 @@ export class GgufStore extends TensorStore {
   ) {
     super(
       parts[0]?.path ?? '',
-      (name) => ROPE.test(name) || unusedLayers.includes(Number(LAYER.exec(name)?.[1])),
+      (name) =>
+        ROPE.test(name) ||
+        TOWERS.test(name) ||
+        unusedLayers.includes(Number(LAYER.exec(name)?.[1])),
     );
     this.fileOf = new Map(parts.map((part) => [part.path, part]));
     for (const part of parts) {

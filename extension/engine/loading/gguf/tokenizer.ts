@@ -5,7 +5,7 @@ import { bpeEncoder } from '../bpe';
 import type { JsonObject } from '../json_file';
 import type { TablePlace } from '../kept_tables';
 import { textSplitter } from '../text_splitter';
-import { type Tokenizer, type TokenizerParts, WordTokenizer } from '../tokenizer';
+import { type TokenizerParts, WordTokenizer } from '../tokenizer';
 import { byteLevelTables } from './byte_level_tables';
 import { PRE_TOKENIZERS } from './pre_tokenizers';
 import { sentencePieceSplitter, sentencePieceTables } from './sentence_piece';
@@ -18,7 +18,7 @@ export function ggufTokenizer(
   file: string,
   metadata: GgufMetadata,
   place: TablePlace | null,
-): Tokenizer {
+): WordTokenizer {
   const vocabulary = readVocabulary(file, metadata);
   const { model, tokens, addedTokens } = vocabulary;
   const controlIds = new Set(addedTokens.filter(isControl).map(({ id }) => id));

@@ -40,6 +40,15 @@ export function convert(
   extra: Readonly<Record<string, Value>> = {},
   form: GgufForm = 'usual',
 ): Buffer {
+  const { metadata, tensors } = convertParts(folder, form);
+  return gguf({ metadata: { ...metadata, ...extra }, tensors });
+}
+
+/** What such a file consists of. */
+export function convertParts(
+  folder: string,
+  form: GgufForm = 'usual',
+): { metadata: Record<string, Value>; tensors: Tensor[] } {
   const config = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8')) as JsonObject;
   const modelType = String(config.model_type);
   const architecture = ARCHITECTURES[modelType] ?? modelType;
@@ -58,7 +67,7 @@ export function convert(
     tensors.push(vector(`${layer}.attn_norm.weight`, new Float32Array(4)));
     tensors.push(vector(`${layer}.nextn.enorm.weight`, new Float32Array(4)));
   }
-  return gguf({ metadata: { ...metadata, ...extra }, tensors });
+  return { metadata, tensors };
 }
 
 function readAll(folder: string): Map<string, Values> {

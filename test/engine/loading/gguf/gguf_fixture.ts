@@ -36,12 +36,12 @@ export interface GgufContent {
   readonly alignment?: number;
 }
 
-export const u32 = (value: number): Value => ({ kind: 'u32', value });
+export const u32 = (value: number | readonly number[]): Value => ({ kind: 'u32', value });
 export const u16 = (value: number): Value => ({ kind: 'u16', value });
 export const i32 = (value: number | readonly number[]): Value => ({ kind: 'i32', value });
 export const f32 = (value: number | readonly number[]): Value => ({ kind: 'f32', value });
 export const text = (value: string | readonly string[]): Value => ({ kind: 'string', value });
-export const flag = (value: boolean): Value => ({ kind: 'bool', value });
+export const flag = (value: boolean | readonly boolean[]): Value => ({ kind: 'bool', value });
 
 /** A well-formed GGUF file; tensors without data are zeros. */
 export function gguf(content: GgufContent): Buffer {
