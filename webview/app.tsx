@@ -59,7 +59,7 @@ export function App() {
           turn.role === 'user' ? (
             <Question key={turn.id} turn={turn} busy={busy} />
           ) : (
-            <Answer key={turn.id} turn={turn} busy={busy} />
+            <Answer key={turn.id} turn={turn} busy={busy} isLast={turn === state.turns.at(-1)} />
           ),
         )}
       </main>

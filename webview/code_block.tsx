@@ -1,6 +1,7 @@
 import * as l10n from '@vscode/l10n';
 import { memo } from 'preact/compat';
 import type { CodeAction } from '../extension/protocol/chat_view';
+import { codeActions, codeActionsLabel } from './code_toolbar';
 import { post } from './host';
 import { IconButton } from './parts';
 import type { Rendering } from './rendering';
@@ -13,13 +14,6 @@ interface CodeBlockProps {
   readonly open: boolean;
 }
 
-const actions = (): readonly { action: CodeAction; icon: string; label: string }[] => [
-  { action: 'copy', icon: 'copy', label: l10n.t('Copy') },
-  { action: 'insert', icon: 'insert', label: l10n.t('Insert at cursor') },
-  { action: 'apply', icon: 'diff', label: l10n.t('Apply to the file, as a diff') },
-  { action: 'newFile', icon: 'new-file', label: l10n.t('Put into a new file') },
-];
-
 export const CodeBlock = memo(function CodeBlock(props: CodeBlockProps) {
   const { code, language, highlight, open } = props;
   const lines = highlight(code, language);
@@ -30,8 +24,8 @@ export const CodeBlock = memo(function CodeBlock(props: CodeBlockProps) {
       <figcaption>
         <span class="language">{language}</span>
         {!open && (
-          <span class="actions" role="group" aria-label={l10n.t('Code actions')}>
-            {actions().map(({ action, icon, label }) => (
+          <span class="actions" role="group" aria-label={codeActionsLabel()}>
+            {codeActions().map(({ action, icon, label }) => (
               <IconButton key={action} icon={icon} label={label} onClick={act(action)} />
             ))}
           </span>

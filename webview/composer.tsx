@@ -55,6 +55,7 @@ export function Composer({ state, busy }: ComposerProps) {
     if (pick) take(pick);
     return pick !== undefined;
   };
+  const lastQuestion = state.turns.findLast(({ role }) => role === 'user')?.text ?? '';
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.isComposing) return;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -67,8 +68,12 @@ export function Composer({ state, busy }: ComposerProps) {
       if (isWhole || !complete()) send();
     } else if (event.key === 'Escape' && offered.length > 0) {
       setDismissed(true);
+    } else if (event.key === 'Escape' && panel) {
+      setPanel(false);
     } else if (event.key === 'Escape' && busy) {
       post({ kind: 'stop' });
+    } else if (event.key === 'ArrowUp' && text === '' && lastQuestion !== '') {
+      change(lastQuestion);
     } else {
       return;
     }
@@ -109,6 +114,7 @@ export function Composer({ state, busy }: ComposerProps) {
           ref={input}
           rows={1}
           value={text}
+          dir="auto"
           placeholder={l10n.t({
             message: 'Ask about code, / or #',
             comment: '/ begins a command, # the name of a symbol',
@@ -153,6 +159,7 @@ function ModelButton({ state: { model } }: { state: ViewState }) {
       onClick={() => post({ kind: 'chooseModel' })}
     >
       {model.state === 'loading' && <Icon name="loading" />}
+      {model.state === 'failed' && <Icon name="warning" />}
       <span>{title}</span>
       <Icon name="chevron-down" />
     </button>

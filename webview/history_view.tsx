@@ -19,7 +19,7 @@ export function HistoryView({ entries, close }: HistoryViewProps) {
     <main
       class="history"
       aria-label={l10n.t('Earlier chats')}
-      onKeyDown={(event) => event.key === 'Escape' && close()}
+      onKeyDown={(event) => event.key === 'Escape' && !event.isComposing && close()}
     >
       <h1 class="sr-only">{l10n.t('Earlier chats')}</h1>
       <header>
@@ -90,6 +90,7 @@ function Entry({ entry: { id, title, updatedAt }, close }: EntryProps) {
           ref={input}
           onBlur={(event) => end(event.currentTarget.value)}
           onKeyDown={(event) => {
+            if (event.isComposing) return;
             keepsFocus.current = event.key === 'Enter' || event.key === 'Escape';
             if (event.key === 'Enter') end(event.currentTarget.value);
             if (event.key !== 'Escape') return;

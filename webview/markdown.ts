@@ -8,16 +8,27 @@ export type Block =
   | { readonly kind: 'html'; readonly html: string }
   | { readonly kind: 'code'; readonly language: string; readonly code: string };
 
+/** What the parser is given beside the text; it keeps the addresses of links in it. */
+type Env = Record<PropertyKey, unknown>;
+const TOOLBAR = 'toolbar';
+
 const ALLOWED_LINK = /^(https?:\/\/|mailto:)/i;
 
 const parser = new MarkdownIt({ html: false, linkify: true });
 parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false }); // main.py is a file, not a place in Paraguay
 parser.disable('image');
 parser.validateLink = (url) => ALLOWED_LINK.test(url);
-parser.renderer.rules['fence'] = (tokens, index) => {
-  const token = tokens[index];
-  const code = highlight(token?.content ?? '', languageOf(token?.info ?? ''));
-  return `<pre><code>${code.join('\n')}</code></pre>`;
+/** Code within a list or a quotation; other code is a block of its own. */
+parser.renderer.rules['fence'] = parser.renderer.rules['code_block'] = (tokens, index, _, env) => {
+  const { content = '', info = '' } = tokens[index] ?? {};
+  const language = languageOf(info);
+  const code = highlight(content, language).join('\n');
+  const name = parser.utils.escapeHtml(language);
+  return (
+    `<figure class="code-block" data-language="${name}">` +
+    `<figcaption><span class="language">${name}</span>${String(env?.[TOOLBAR])}</figcaption>` +
+    `<pre tabindex="0"><code>${code}</code></pre></figure>`
+  );
 };
 // Without href the page itself has nothing to follow: the host asks before it opens the address.
 parser.renderer.rules['link_open'] = (tokens, index) => {
@@ -30,20 +41,34 @@ export class MarkdownBlocks {
   private text = '';
   private settled: Block[] = [];
   private settledLength = 0;
-  private env: Record<string, unknown> = {};
+  /** Of a text that has come to its end. */
+  private whole: readonly Block[] | null = null;
+  private env: Env;
 
-  /** All blocks of `text`. Blocks of before that did not change are the same objects. */
-  update(text: string): readonly Block[] {
-    if (!text.startsWith(this.text)) this.reset();
+  /** @param toolbar HTML above code within a list or a quotation */
+  constructor(private readonly toolbar: string) {
+    this.env = { [TOOLBAR]: toolbar };
+  }
+
+  /**
+   * All blocks of `text`. While more may come, blocks of before that did not change are the same objects, and a link may
+   * lack the address that follows it; the whole text is read anew.
+   */
+  update(text: string, isOpen: boolean): readonly Block[] {
+    if (text === this.text && this.whole) return this.whole;
+    if (!text.startsWith(this.text) || !isOpen) this.reset();
     this.text = text;
+    if (!isOpen) return (this.whole = this.parse(text).map(({ block }) => block));
     const tail = text.slice(this.settledLength);
-    const open = this.parse(tail);
-    // Only the last block can still change.
-    const last = open.pop();
-    if (!last) return this.settled;
-    this.settled = [...this.settled, ...open.map(({ block }) => block)];
-    this.settledLength += offsetOfLine(tail, last.line);
-    return [...this.settled, last.block];
+    const found = this.parse(tail);
+    // What a line begins is known when the line has ended, so the last block can still change, and with it the one before.
+    const isSure = (found.at(-1)?.line ?? 0) < tail.split('\n').length - 1;
+    const open = found.splice(isSure ? -1 : -2);
+    const [next] = open;
+    if (!next) return this.settled;
+    this.settled = [...this.settled, ...found.map(({ block }) => block)];
+    this.settledLength += offsetOfLine(tail, next.line);
+    return [...this.settled, ...open.map(({ block }) => block)];
   }
 
   private parse(text: string): { block: Block; line: number }[] {
@@ -65,9 +90,10 @@ export class MarkdownBlocks {
   }
 
   private reset(): void {
+    this.whole = null;
     this.settled = [];
     this.settledLength = 0;
-    this.env = {};
+    this.env = { [TOOLBAR]: this.toolbar };
   }
 }
 

@@ -1,6 +1,7 @@
 import { memo } from 'preact/compat';
 import { useContext, useRef } from 'preact/hooks';
 import { CodeBlock } from './code_block';
+import { actOnCode, codeToolbar } from './code_toolbar';
 import { post } from './host';
 import type { MarkdownBlocks } from './markdown';
 import { RenderingContext } from './rendering';
@@ -15,8 +16,8 @@ export function MarkdownView({ text, open }: MarkdownViewProps) {
   const rendering = useContext(RenderingContext);
   const blocks = useRef<MarkdownBlocks | null>(null);
   if (rendering === null) return <p class="plain">{text}</p>;
-  blocks.current ??= new rendering.MarkdownBlocks();
-  const list = blocks.current.update(text);
+  blocks.current ??= new rendering.MarkdownBlocks(codeToolbar());
+  const list = blocks.current.update(text, open);
   return (
     <div class="markdown" onClick={(event) => follow(event)} onKeyDown={(event) => follow(event)}>
       {list.map((block, index) =>
@@ -41,6 +42,7 @@ const Html = memo(function Html({ html }: { readonly html: string }) {
 });
 
 function follow(event: MouseEvent | KeyboardEvent): void {
+  if (event instanceof MouseEvent && actOnCode(event)) return;
   if (event instanceof KeyboardEvent && event.key !== 'Enter') return;
   const link = event.target instanceof Element ? event.target.closest('a[data-url]') : null;
   const url = link?.getAttribute('data-url');

@@ -25,6 +25,9 @@ export function Meter({ state, typed, open, toggle }: MeterProps) {
       aria-controls={open ? 'context-panel' : undefined}
       title={l10n.t('What the model sees, and what was left out')}
       onClick={toggle}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape' && open) toggle();
+      }}
     >
       <span aria-hidden="true">
         {used}

@@ -14,7 +14,7 @@ import { Icon, IconButton } from './parts';
 
 export const Question = memo(function Question({ turn, busy }: { turn: UserTurn; busy: boolean }) {
   const [editing, setEditing] = useState(false);
-  if (editing) return <QuestionEditor turn={turn} close={() => setEditing(false)} />;
+  if (editing) return <QuestionEditor turn={turn} busy={busy} close={() => setEditing(false)} />;
   return (
     <article class="turn question" aria-label={l10n.t('You')}>
       <header>
@@ -28,31 +28,44 @@ export const Question = memo(function Question({ turn, busy }: { turn: UserTurn;
         )}
       </header>
       <Attachments attachments={turn.attachments} />
-      <p class="plain">{turn.text}</p>
+      <p class="plain" dir="auto">
+        {turn.text}
+      </p>
     </article>
   );
 });
 
-function QuestionEditor({ turn, close }: { turn: UserTurn; close: () => void }) {
+interface QuestionEditorProps {
+  readonly turn: UserTurn;
+  /** An answer is written: what is edited waits for its end. */
+  readonly busy: boolean;
+  readonly close: () => void;
+}
+
+function QuestionEditor({ turn, busy, close }: QuestionEditorProps) {
   const [text, setText] = useState(turn.text);
   const input = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     input.current?.focus();
     input.current?.select();
   }, []);
+  const isEmpty = text.trim() === '' && turn.attachments.length === 0;
   const send = (): void => {
+    if (busy || isEmpty) return;
     post({ kind: 'edit', turn: turn.id, text });
     close();
   };
   const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.isComposing) return;
     if (event.key === 'Escape') close();
-    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+    if (event.key !== 'Enter' || event.shiftKey) return;
     event.preventDefault();
     send();
   };
   return (
     <article class="turn question" aria-label={l10n.t('You, editing')}>
       <textarea
+        dir="auto"
         aria-label={l10n.t('Your question')}
         value={text}
         rows={Math.min(12, text.split('\n').length + 1)}
@@ -62,7 +75,7 @@ function QuestionEditor({ turn, close }: { turn: UserTurn; close: () => void }) 
       />
       <p class="hint">{l10n.t('What follows this question is replaced.')}</p>
       <div class="buttons">
-        <button type="button" onClick={send}>
+        <button type="button" onClick={send} disabled={busy || isEmpty}>
           {l10n.t('Ask again')}
         </button>
         <button type="button" class="secondary" onClick={close}>
@@ -73,7 +86,14 @@ function QuestionEditor({ turn, close }: { turn: UserTurn; close: () => void }) 
   );
 }
 
-export const Answer = memo(function Answer({ turn, busy }: { turn: AssistantTurn; busy: boolean }) {
+interface AnswerProps {
+  readonly turn: AssistantTurn;
+  readonly busy: boolean;
+  /** Another one in its place takes nothing with it. */
+  readonly isLast: boolean;
+}
+
+export const Answer = memo(function Answer({ turn, busy, isLast }: AnswerProps) {
   const writing = turn.state === 'waiting' || turn.state === 'streaming';
   return (
     <article class="turn answer" aria-label={l10n.t('Answer')} aria-busy={writing}>
@@ -86,11 +106,13 @@ export const Answer = memo(function Answer({ turn, busy }: { turn: AssistantTurn
               label={l10n.t('Go on from here in a new chat')}
               onClick={() => post({ kind: 'branch', turn: turn.id })}
             />
-            <IconButton
-              icon="refresh"
-              label={l10n.t('Try again')}
-              onClick={() => post({ kind: 'retry', turn: turn.id })}
-            />
+            {isLast && (
+              <IconButton
+                icon="refresh"
+                label={l10n.t('Try again')}
+                onClick={() => post({ kind: 'retry', turn: turn.id })}
+              />
+            )}
           </span>
         )}
       </header>
@@ -101,7 +123,7 @@ export const Answer = memo(function Answer({ turn, busy }: { turn: AssistantTurn
           <Icon name="loading" /> {l10n.t('Reading…')}
         </p>
       )}
-      <Outcome turn={turn} busy={busy} />
+      <Outcome turn={turn} canRetry={isLast && !busy} />
     </article>
   );
 });
@@ -125,7 +147,7 @@ function thoughtsTitle(reasoningMs: number | null, thinking: boolean): string {
   return thinking ? l10n.t('Thinking…') : l10n.t('Thoughts');
 }
 
-function Outcome({ turn, busy }: { turn: AssistantTurn; busy: boolean }) {
+function Outcome({ turn, canRetry }: { turn: AssistantTurn; canRetry: boolean }) {
   const failed = turn.state === 'failed';
   const stopped = turn.state === 'stopped' ? [l10n.t('Stopped')] : [];
   const figures = turn.stats === null ? [] : [statsLine(turn.stats)];
@@ -140,7 +162,7 @@ function Outcome({ turn, busy }: { turn: AssistantTurn; busy: boolean }) {
       )}
       {failed && (
         <div class="buttons">
-          {!busy && (
+          {canRetry && (
             <button
               type="button"
               class="secondary"
@@ -171,7 +193,7 @@ export function Attachments({ attachments, onRemove }: AttachmentsProps) {
       {attachments.map((attachment) => (
         <li key={attachment.id} title={attachment.path}>
           <Icon name={ICONS[attachment.kind]} />
-          <span>{labelOf(attachment)}</span>
+          <span class="name">{labelOf(attachment)}</span>
           {onRemove && (
             <IconButton
               icon="close"

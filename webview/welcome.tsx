@@ -34,6 +34,12 @@ export function Welcome({ model, start }: WelcomeProps) {
     <section class="welcome">
       <h2>{l10n.t('Ask about your code')}</h2>
       <p>{l10n.t('The answers come from {model}.', { model: model.title })}</p>
+      {model.state === 'failed' && (
+        <p class="problem error">
+          <Icon name="error" />
+          <span>{model.detail}</span>
+        </p>
+      )}
       {starters().map(({ icon, text, label }) => (
         <button key={text} type="button" class="starter" onClick={() => start(text)}>
           <Icon name={icon} />

@@ -170,3 +170,100 @@ describe('renaming an earlier chat', () => {
     assert.deepEqual(await renames(), []);
   });
 });
+
+describe('keys while an input method composes are its own', () => {
+  /** What a browser says of a key that a candidate window takes. */
+  const composing = (key: string) =>
+    page.locator(':focus').evaluate((element, name) => {
+      element.dispatchEvent(
+        new KeyboardEvent('keydown', {
+          key: name,
+          isComposing: true,
+          bubbles: true,
+          cancelable: true,
+        }),
+      );
+    }, key);
+
+  it('in the input, in a question that is edited, and in a title', async () => {
+    await show(QUESTION, answer('done'));
+    await page.getByRole('textbox').fill('かな');
+    await page.getByRole('textbox').focus();
+    await composing('Enter');
+    await page.getByRole('button', { name: 'Edit and ask again' }).click();
+    await focused('Your question');
+    for (const key of ['Enter', 'Escape']) await composing(key);
+    await focused('Your question');
+    await send(page, { kind: 'showHistory' });
+    await send(page, {
+      kind: 'history',
+      entries: [{ id: '1', title: 'Old', updatedAt: 0, turns: 1 }],
+    });
+    await page.getByRole('button', { name: 'Rename Old' }).click();
+    await focused('Title');
+    for (const key of ['Enter', 'Escape']) await composing(key);
+    await focused('Title');
+    const kinds = (await sent(page)).map(({ kind }) => kind);
+    for (const kind of ['send', 'edit', 'rename'] as const) assert(!kinds.includes(kind), kind);
+  });
+});
+
+test('Up in an empty input brings the last question back', async () => {
+  await show(QUESTION, answer('done'));
+  const input = page.getByRole('textbox');
+  await input.press('ArrowUp');
+  assert.equal(await input.inputValue(), 'Why?');
+  await input.fill('Other');
+  await input.press('ArrowUp');
+  assert.equal(await input.inputValue(), 'Other');
+});
+
+test('Escape closes the context panel from the meter, and from the input', async () => {
+  await show(QUESTION, answer('done'));
+  const panel = page.locator('.context-panel');
+  for (const from of ['button.meter', 'textarea']) {
+    await page.locator('button.meter').click();
+    await panel.waitFor();
+    await page.locator(from).press('Escape');
+    await panel.waitFor({ state: 'detached' });
+  }
+});
+
+test('only the last answer is tried again: another one would take what follows with it', async () => {
+  const later: Turn[] = [
+    { ...QUESTION, id: 'q2' },
+    { ...answer('done'), id: 'a2' },
+  ];
+  await show(QUESTION, answer('done'), ...later);
+  const again = page.getByRole('button', { name: 'Try again' });
+  assert.equal(await again.count(), 1);
+  await again.click();
+  assert.deepEqual((await sent(page)).at(-1), { kind: 'retry', turn: 'a2' });
+});
+
+test('a question is not asked again while an answer is written, nor empty', async () => {
+  await show(QUESTION, answer('done'));
+  await page.getByRole('button', { name: 'Edit and ask again' }).click();
+  await focused('Your question');
+  await show(QUESTION, answer('streaming'));
+  await page.keyboard.press('Enter');
+  await focused('Your question');
+  await show(QUESTION, answer('done'));
+  await page.keyboard.press('Control+A');
+  await page.keyboard.press('Delete');
+  await page.keyboard.press('Enter');
+  await focused('Your question');
+  assert(!(await sent(page)).some(({ kind }) => kind === 'edit'));
+});
+
+test('code within a list is copied whole, in its language', async () => {
+  const text = '1. Install:\n\n   ```sh\n   npm i <x>\n\n   npm test\n   ```\n2. Go.\n';
+  await show(QUESTION, { ...answer('done'), text });
+  await page.getByRole('button', { name: 'Copy' }).click();
+  assert.deepEqual((await sent(page)).at(-1), {
+    kind: 'code',
+    action: 'copy',
+    code: 'npm i <x>\n\nnpm test',
+    language: 'sh',
+  });
+});

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { MarkdownBlocks, type Block } from '../../webview/markdown';
 
-const blocks = (text: string): readonly Block[] => new MarkdownBlocks().update(text);
+const blocks = (text: string): readonly Block[] => new MarkdownBlocks('').update(text, false);
 const html = (text: string): string =>
   blocks(text)
     .map((block) => (block.kind === 'html' ? block.html : `[${block.language}]${block.code}`))
@@ -44,11 +44,11 @@ describe('markdown of a model', () => {
   it('gives the same blocks however the text comes in', () => {
     const whole = blocks(SAMPLE.replace(/\[ref\]: .*\n$/, ''));
     for (const size of [1, 7, 40]) {
-      const growing = new MarkdownBlocks();
+      const growing = new MarkdownBlocks('');
       let last: readonly Block[] = [];
       const text = SAMPLE.replace(/\[ref\]: .*\n$/, '');
       for (let at = size; at < text.length + size; at += size) {
-        last = growing.update(text.slice(0, at));
+        last = growing.update(text.slice(0, at), true);
       }
       assert.deepEqual(last, whole, `${size} characters at a time`);
     }
@@ -58,18 +58,54 @@ describe('markdown of a model', () => {
     );
   });
 
+  for (const text of [
+    'see\n#foo and more\n\nend',
+    'see\n```a``` and more\n\nend',
+    'see\n***bold*** and more\n\nend',
+    'see\n~~~~ and\n~~~ more\n~~~~\nend',
+    '- one\n\n  ```md\n  ```` x\n  ```\n- two\n-- three',
+    '````md\n```ts\nx\n```\n````\nend 👩‍👩‍👧 now',
+    'a | b\n--- | ---\n1 | 2\n|3|4|\nend\n===\nx',
+  ]) {
+    it(`takes no half of a line for another thing: ${JSON.stringify(text)}`, () => {
+      const growing = new MarkdownBlocks('');
+      let last: readonly Block[] = [];
+      for (let at = 1; at <= text.length; at++) last = growing.update(text.slice(0, at), true);
+      assert.deepEqual(last, blocks(text));
+    });
+  }
+
+  it('a link has the address that follows it once the text is whole', () => {
+    const growing = new MarkdownBlocks('');
+    const text = 'The [end][ref].\n\nMore.\n\n[ref]: https://example.com\n';
+    growing.update(text.slice(0, 30), true);
+    growing.update(text, true);
+    const [first] = growing.update(text, false);
+    assert.match(JSON.stringify(first), /data-url/);
+    assert.equal(growing.update(text, false)[0], first);
+  });
+
+  it('code within a list has the buttons that other code has', () => {
+    const list = '1. Install:\n   ```sh\n   npm i <x>\n   ```\n';
+    const [block] = new MarkdownBlocks('<span>TOOLS</span>').update(list, false);
+    assert.match(JSON.stringify(block), /data-language=.{1,2}sh.*TOOLS.*npm i &lt;x&gt;/);
+  });
+
   it('leaves blocks that stand as they are, the same objects', () => {
-    const growing = new MarkdownBlocks();
-    const [first] = growing.update('One.\n\nTwo');
-    const [again, second] = growing.update('One.\n\nTwo, and more.\n\nThree');
+    const growing = new MarkdownBlocks('');
+    const [first] = growing.update('One.\n\nTwo\n', true);
+    const [again, second] = growing.update('One.\n\nTwo\n\nThree\n', true);
     assert.equal(again, first);
-    assert.equal(growing.update('One.\n\nTwo, and more.\n\nThree!')[1], second);
+    assert.equal(growing.update('One.\n\nTwo\n\nThree\nand four', true)[1], second);
   });
 
   it('begins anew when the text is another one', () => {
-    const growing = new MarkdownBlocks();
-    growing.update('One.\n\nTwo.\n\n');
-    assert.match(JSON.stringify(growing.update('Other.')), /^\[\{"kind":"html","html":"<p>Other/);
+    const growing = new MarkdownBlocks('');
+    growing.update('One.\n\nTwo.\n\n', true);
+    assert.match(
+      JSON.stringify(growing.update('Other.', true)),
+      /^\[\{"kind":"html","html":"<p>Other/,
+    );
   });
 
   it('code that is still being written is code', () => {

@@ -37,3 +37,22 @@ test('a model can be told by its name where the meter has the length of the cont
   assert.equal(overflow, 0);
   if (process.env.PICTURE) await page.screenshot({ path: process.env.PICTURE });
 });
+
+test('with many attachments the input stays in view, and long names are cut', async () => {
+  const page = await pages.newPage();
+  await page.setViewportSize({ width: 210, height: 400 });
+  const attachments = Array.from({ length: 60 }, (_, index) => ({
+    id: String(index),
+    kind: 'file' as const,
+    path: `src/a_file_with_quite_a_long_name_${index}.test.ts`,
+    languageId: '',
+    lines: null,
+    text: '',
+  }));
+  await send(page, { kind: 'attachments', attachments });
+  await page.locator('.attachments li').nth(59).waitFor({ state: 'attached' });
+  const box = await page.getByRole('textbox').boundingBox();
+  assert(box && box.y >= 0 && box.y + box.height <= 400, JSON.stringify(box));
+  const tall = await page.locator('.attachments li').first().boundingBox();
+  assert((tall?.height ?? 0) < 32, 'a name is one line');
+});
