@@ -6,6 +6,7 @@ import { useDrop } from './drop';
 import { useFocusHome } from './focus';
 import { HistoryView } from './history_view';
 import { post } from './host';
+import { PacedMessages } from './pace';
 import { RenderingContext, useRendering } from './rendering';
 import { INITIAL, reduce, runningAnswer } from './state';
 import { Answer, Question } from './turns';
@@ -25,7 +26,8 @@ export function App() {
   useFocusHome();
 
   useEffect(() => {
-    const listener = ({ data }: MessageEvent<ToView>): void => dispatch(data);
+    const messages = new PacedMessages(dispatch);
+    const listener = ({ data }: MessageEvent<ToView>): void => messages.push(data);
     window.addEventListener('message', listener);
     post({ kind: 'ready' });
     return () => window.removeEventListener('message', listener);

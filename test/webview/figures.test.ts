@@ -107,3 +107,14 @@ test('each line of highlighted code stands for itself', () => {
   }
   assert.deepEqual(highlight('<b>', 'nonsense'), ['&lt;b&gt;']);
 });
+
+test('of very long code the beginning keeps its colours, and every line is there once', () => {
+  const line = 'const x = "<text>";\n';
+  const code = line.repeat(5000);
+  const lines = highlight(code, 'ts');
+  assert.equal(lines.length, 5001);
+  assert.match(lines[2900] ?? '', /hljs-keyword/);
+  assert.equal(lines[4999], 'const x = "&lt;text&gt;";');
+  assert.deepEqual(highlight(code + line, 'ts').slice(0, 5000), lines.slice(0, 5000));
+  assert.deepEqual(highlight('x'.repeat(70_000), 'ts'), ['x'.repeat(70_000)]);
+});
