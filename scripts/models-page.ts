@@ -79,7 +79,7 @@ Formats are decoded before a family sees them, so every format works with every 
 that the makers' own packages give, on every backend and instruction set.
 
 - **safetensors**: bf16, f16, f32; MLX affine 2, 3, 4, 5, 6 and 8 bit in groups of 32, 64 or 128, with exceptions by layer; MLX
-  mxfp4, mxfp8 and nvfp4
+  mxfp4, mxfp8 and nvfp4; the mxfp4 of OpenAI's gpt-oss
 - **GGUF** versions 2 and 3: F32, F16, BF16, ${BLOCK_TYPES.join(', ')}
 
 \`--force-dequantized\` decodes all of them to float32 at load, to find out whether quantized arithmetic is at fault.

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { badModel, quote } from './bad_model';
 import { CONFIG_FILE, MAX_CONFIG_BYTES } from './config';
-import { readJsonObject } from './json_file';
+import { isJsonObject, readJsonObject } from './json_file';
 import { allowedRoot } from './model_file';
 import { assertModelFolder } from './model_folder';
 import { Quantization, type QuantizedFormat } from './quantization';
@@ -17,7 +17,10 @@ type QuantizedWeight = Extract<Weight, { kind: 'affine' | 'microscaled' }>;
 const DENSE: ReadonlySet<string> = new Set(['F32', 'F16', 'BF16']);
 /** Old checkpoints store RoPE's frequencies, which follow from config.json. */
 const DERIVED = /\.rotary_emb\.inv_freq$/;
-const HEAD = /^lm_head\./;
+const HEAD = /(?:^|\.)lm_head\./;
+/** OpenAI's mxfp4: the elements of 32 columns in 16 bytes, and their scales beside them. */
+const BLOCKS = /_blocks$/;
+const BLOCK = { columns: 32, bytes: 16 } as const;
 
 /** The weights of a model folder: safetensors, dense or MLX quantized. Nothing but headers is read until `read`. */
 export class Checkpoint extends TensorStore {
@@ -50,6 +53,7 @@ export class Checkpoint extends TensorStore {
   weight(name: string, rows: number, cols: number, part?: TensorPart): Weight {
     const tensor = this.take(name, this.tensors);
     const path = name.replace(/\.weight$/, '');
+    if (BLOCKS.test(name)) return this.blocks(tensor, [rows, cols], part);
     const isQuantized = path !== name && this.has(`${path}.scales`);
     if (part !== undefined)
       return this.weightPart(tensor, isQuantized ? path : null, rows, cols, part);
@@ -145,6 +149,35 @@ export class Checkpoint extends TensorStore {
     return { kind: 'affine', bits, groupSize, packed, scales, biases };
   }
 
+  /** The same bytes as MLX's mxfp4. `shape`: of the weight, which `part` may be a part of. */
+  private blocks(
+    tensor: StoredTensor,
+    [rows, cols]: readonly [number, number],
+    part?: TensorPart,
+  ): QuantizedWeight {
+    const scales = this.take(tensor.name.replace(BLOCKS, '_scales'), this.tensors);
+    const whole = part?.shape ?? [rows, cols];
+    const groups = [...whole.slice(0, -1), cols / BLOCK.columns];
+    checkShape(tensor, tensor.dtype, [...groups, BLOCK.bytes]);
+    checkShape(scales, scales.dtype, groups);
+    for (const { file, name, dtype } of [tensor, scales]) {
+      if (dtype !== 'U8') throw badModel(file, `${name}: got ${dtype}, expected U8`);
+    }
+    const words = [...whole.slice(0, -1), cols / 8];
+    const packed: StoredTensor = { ...tensor, dtype: 'U32', shape: words };
+    const pick = (stored: StoredTensor) =>
+      part === undefined
+        ? stored
+        : selectRows(stored, part, rowsOfWhole(part, cols), [rows, stored.shape.at(-1) ?? 1]);
+    return {
+      kind: 'microscaled',
+      mode: 'mxfp4',
+      groupSize: BLOCK.columns,
+      packed: pick(packed),
+      scales: pick(scales),
+    };
+  }
+
   private formatOf(path: string, scales: StoredTensor): QuantizedFormat {
     const format = this.quantization.formatOf(path);
     if (format !== null) return format;
@@ -167,7 +200,8 @@ export function openCheckpoint(folder: string): Checkpoint {
   const quantization = Quantization.parse(configFile, config);
   // A tied model (some families are when the key is missing) has no head of its own; some exports
   // store a copy of the embedding, which is not used.
-  const isTied = config.tie_word_embeddings !== false;
+  const text = isJsonObject(config.text_config) ? config.text_config : config;
+  const isTied = (text.tie_word_embeddings ?? config.tie_word_embeddings) !== false;
   const ignored = (name: string) => DERIVED.test(name) || (isTied && HEAD.test(name));
   const shards = openShards(folder, root);
   try {

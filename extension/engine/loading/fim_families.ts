@@ -57,6 +57,11 @@ export const FIM_FAMILIES: readonly FimFamily[] = [
   },
 ];
 
+/** The tokens of all templates. */
+export const FIM_TOKENS: readonly string[] = FIM_FAMILIES.flatMap(({ template }) =>
+  template.split(/\{prefix\}|\{suffix\}/).flatMap((part) => part.match(/▁?[<[].+?[>\]]+/gu) ?? []),
+);
+
 /** Control tokens after which no code of this gap follows: padding, end of text, end of a chat turn. */
 export const STOP_TOKENS: readonly string[] = [
   '<|endoftext|>',

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { badModel, quote } from './bad_model';
 import { CONFIG_FILE, MAX_CONFIG_BYTES } from './config';
 import { ConfigReader } from './config_reader';
-import { type JsonObject, readJsonObject } from './json_file';
+import { endOfTurnIds } from './end_of_turn';
+import { isJsonObject, type JsonObject, readJsonObject } from './json_file';
 import { allowedRoot } from './model_file';
 import type { Tokenizer } from './tokenizer';
 
@@ -19,7 +20,10 @@ export interface SamplingDefaults {
 }
 
 export interface GenerationConfig {
-  /** Ids that end a sequence: what config.json, generation_config.json and the tokenizer say, together. */
+  /**
+   * Ids that end a sequence: what config.json, generation_config.json and the tokenizer say, together, and the tokens that are
+   * known to end a turn: converted folders often come without generation_config.json.
+   */
   readonly eosIds: readonly number[];
   readonly sampling: SamplingDefaults;
 }
@@ -27,7 +31,7 @@ export interface GenerationConfig {
 /** Reads how a model wants to be sampled and where it ends. Throws EngineError bad_model. */
 export function readGenerationConfig(
   folder: string,
-  tokenizer: Pick<Tokenizer, 'vocabSize' | 'eosId'>,
+  tokenizer: Pick<Tokenizer, 'vocabSize' | 'eosId' | 'specialId'>,
 ): GenerationConfig {
   const root = allowedRoot(folder);
   const config = optionalJson(join(folder, CONFIG_FILE), root);
@@ -35,7 +39,11 @@ export function readGenerationConfig(
   const eosIds = new Set([
     ...eosOf(join(folder, CONFIG_FILE), config, tokenizer.vocabSize),
     ...eosOf(join(folder, GENERATION_FILE), generation, tokenizer.vocabSize),
+    ...(isJsonObject(config.text_config)
+      ? eosOf(join(folder, CONFIG_FILE), config.text_config, tokenizer.vocabSize)
+      : []),
     ...(tokenizer.eosId === null ? [] : [tokenizer.eosId]),
+    ...endOfTurnIds(tokenizer),
   ]);
   const reader = new ConfigReader(join(folder, GENERATION_FILE), generation);
   return { eosIds: [...eosIds].sort((a, b) => a - b), sampling: samplingOf(reader) };

@@ -58,9 +58,11 @@ export class Quantization {
     }
     const method = declared.quant_method;
     if (config.quantization === undefined && method !== undefined) {
+      // OpenAI's gpt-oss, whose tensors tell which of them are coded.
+      if (method === 'mxfp4') return new Quantization(null, new Map());
       throw unsupportedModel(
         file,
-        `quantization method ${quote(method)}: expected one of MLX or none`,
+        `quantization method ${quote(method)}: expected one of MLX, mxfp4 or none; take an MLX or GGUF conversion`,
       );
     }
     const common = parseFormat(file, 'quantization', declared);

@@ -41,13 +41,18 @@ export function withTensors(
   change: Record<string, unknown> = {},
 ): string {
   const dir = changed(family, change);
-  const bytes = readFileSync(join(dir, 'model.safetensors'));
+  const all = { ...renamed(family, (name) => name), ...more };
+  return writeFiles(dir, { 'model.safetensors': safetensors(all) });
+}
+
+/** The tensors of a fixture under other names. */
+export function renamed(family: string, rename: (name: string) => string): Record<string, Entry> {
+  const bytes = readFileSync(join(FIXTURES, 'families', family, 'model.safetensors'));
   const header = bytes.subarray(8, 8 + Number(bytes.readBigUInt64LE()));
   const tensors = parseSafetensorsHeader('', header, bytes.length);
-  const entries = [...tensors].map(([key, { dtype, shape, offset, byteLength }]) => [
-    key,
+  const entries = [...tensors].map(([name, { dtype, shape, offset, byteLength }]) => [
+    rename(name),
     { dtype, shape, data: bytes.subarray(offset, offset + byteLength) },
   ]);
-  const all = { ...Object.fromEntries(entries), ...more } as Record<string, Entry>;
-  return writeFiles(dir, { 'model.safetensors': safetensors(all) });
+  return Object.fromEntries(entries) as Record<string, Entry>;
 }

@@ -1,6 +1,8 @@
 import { describe, test } from 'node:test';
-import { f32 } from '../loading/model_fixture';
-import { changed, load, withTensors } from './changed_family';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { f32, FIXTURES, safetensors, temporaryFolder, writeFiles } from '../loading/model_fixture';
+import { changed, load, renamed, withTensors } from './changed_family';
 
 /** What transformers writes of a configuration that a program had in memory. */
 const OF_TRANSFORMERS = {
@@ -70,6 +72,27 @@ describe('keys of published models that change nothing', () => {
 });
 
 describe('tensors of published models that are not used', () => {
+  test('the head of an image model that is tied, as MLX converts Gemma 3', () => {
+    const text_config = JSON.parse(
+      readFileSync(join(FIXTURES, 'families/gemma3/config.json'), 'utf8'),
+    ) as object;
+    const prefixed = renamed('gemma3', (name) => `language_model.${name}`);
+    const [head] = Object.values(prefixed).filter(({ shape }) => shape[0] === 192);
+    const dir = writeFiles(temporaryFolder(), {
+      'config.json': {
+        model_type: 'gemma3',
+        text_config: { ...text_config, ...OF_TRANSFORMERS },
+        vision_config: { hidden_size: 8 },
+      },
+      'model.safetensors': safetensors({
+        ...prefixed,
+        'language_model.lm_head.weight': head ?? f32([1]),
+        'vision_tower.embeddings.weight': f32([4]),
+      }),
+    });
+    load(dir);
+  });
+
   test('the rotary embedding’s frequencies', () => {
     const name = 'model.layers.0.self_attn.rotary_emb.inv_freq';
     load(withTensors('llama3-rope', { [name]: f32([4]) }));

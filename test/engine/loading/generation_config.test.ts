@@ -3,12 +3,22 @@ import { test } from 'node:test';
 import { readGenerationConfig } from '../../../extension/engine/loading/generation_config';
 import { assertFails, temporaryFolder, writeFiles } from './model_fixture';
 
-const read = (config: object, generation?: object, eosId: number | null = null) => {
+const read = (
+  config: object,
+  generation?: object,
+  eosId: number | null = null,
+  controls: Readonly<Record<string, number>> = {},
+) => {
   const files = {
     'config.json': config,
     ...(generation ? { 'generation_config.json': generation } : {}),
   };
-  return readGenerationConfig(writeFiles(temporaryFolder(), files), { vocabSize: 100, eosId });
+  const specialId = (text: string) => controls[text] ?? null;
+  return readGenerationConfig(writeFiles(temporaryFolder(), files), {
+    vocabSize: 100,
+    eosId,
+    specialId,
+  });
 };
 
 test('a text ends where any of the three files says', () => {
@@ -16,6 +26,17 @@ test('a text ends where any of the three files says', () => {
   assert.deepEqual(read({ eos_token_id: [1, 6] }).eosIds, [1, 6]);
   assert.deepEqual(read({ eos_token_id: null }, {}, 2).eosIds, [2]);
   assert.deepEqual(read({}).eosIds, []);
+});
+
+test('a text ends with a turn, whatever the files leave out', () => {
+  const llama3 = { '<|end_of_text|>': 1, '<|eot_id|>': 9 };
+  assert.deepEqual(read({ eos_token_id: 1 }, undefined, 1, llama3).eosIds, [1, 9]);
+  const phi3 = { '<|endoftext|>': 0, '<|end|>': 7 };
+  assert.deepEqual(read({ eos_token_id: 0 }, undefined, 0, phi3).eosIds, [0, 7]);
+  // What ends a message of gpt-oss does not end its answer.
+  const harmony = { '<|return|>': 2, '<|call|>': 3, '<|end|>': 7 };
+  assert.deepEqual(read({ eos_token_id: 2 }, undefined, 2, harmony).eosIds, [2, 3]);
+  assert.deepEqual(read({ text_config: { eos_token_id: 5 } }).eosIds, [5]);
 });
 
 test('ids that no token has', () => {

@@ -7,7 +7,7 @@ import { decoder } from '../layers/decoder';
 import { stackedExperts, type Experts, type ExpertShape } from '../layers/experts';
 import { moe } from '../layers/moe';
 import { rmsNorm } from '../layers/norm';
-import { vectorRows } from '../layers/parts';
+import { matrixRows, vectorRows } from '../layers/parts';
 import { residual } from '../layers/residual';
 import type { Program, RoutingSpec } from '../program';
 import { ropeSpec } from '../rope';
@@ -55,9 +55,7 @@ function build(reader: ConfigReader, tensors: TensorIndex): Program {
           hidden,
           routing,
           activation: 'swiglu_oai',
-          experts: tensors.has(`${mlp}.experts.gate_proj.weight`)
-            ? biasedExperts(g, `${mlp}.experts`, shape)
-            : interleavedExperts(g, `${mlp}.experts`, shape),
+          experts: expertsOf(g, tensors, `${mlp}.experts`, shape),
           router: g.matrix(`${mlp}.router.weight`, routing.experts, hidden),
           routerBias: g.vector(`${mlp}.router.bias`, routing.experts),
         }),
@@ -80,6 +78,17 @@ function rejectOtherActivation(reader: ConfigReader): void {
   if (limit !== 7) throw reader.error(`swiglu_limit ${limit}: expected 7`);
 }
 
+function expertsOf(
+  g: GraphBuilder,
+  tensors: TensorIndex,
+  path: string,
+  shape: ExpertShape,
+): Experts {
+  if (tensors.has(`${path}.gate_proj.weight`)) return biasedExperts(g, path, shape);
+  const isCoded = tensors.has(`${path}.gate_up_proj_blocks`);
+  return isCoded ? codedExperts(g, path, shape) : interleavedExperts(g, path, shape);
+}
+
 /** MLX: gate_proj, up_proj and down_proj [experts, rows, cols] with `.bias` [experts, rows]. */
 function biasedExperts(g: GraphBuilder, path: string, shape: ExpertShape): Experts {
   const { experts, hidden, intermediate } = shape;
@@ -92,6 +101,29 @@ function biasedExperts(g: GraphBuilder, path: string, shape: ExpertShape): Exper
     gate: biased(gate, 'gate_proj', intermediate),
     up: biased(up, 'up_proj', intermediate),
     down: biased(down, 'down_proj', hidden),
+  };
+}
+
+/** OpenAI: gate_up_proj [experts, 2 * intermediate, hidden], where gate and up rows alternate, and down_proj, in mxfp4. */
+function codedExperts(g: GraphBuilder, path: string, shape: ExpertShape): Experts {
+  const { experts, hidden, intermediate } = shape;
+  const wide = [experts, 2 * intermediate, hidden];
+  const half = (start: number): ExpertWeights => {
+    const runs = { start, length: 1, stride: 2, count: experts * intermediate };
+    return {
+      weights: [matrixRows(g, `${path}.gate_up_proj_blocks`, wide, runs)],
+      bias: vectorRows(g, `${path}.gate_up_proj_bias`, wide.slice(0, 2), runs),
+    };
+  };
+  const all = { start: 0, length: experts * hidden };
+  const narrow = [experts, hidden, intermediate];
+  return {
+    gate: half(0),
+    up: half(1),
+    down: {
+      weights: [matrixRows(g, `${path}.down_proj_blocks`, narrow, all)],
+      bias: vectorRows(g, `${path}.down_proj_bias`, narrow.slice(0, 2), all),
+    },
   };
 }
 

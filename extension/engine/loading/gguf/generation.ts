@@ -1,23 +1,11 @@
 import { ConfigReader } from '../config_reader';
+import { endOfTurnIds } from '../end_of_turn';
 import type { GenerationConfig, SamplingDefaults } from '../generation_config';
 import type { FimTemplate } from '../manifest';
 import type { Tokenizer } from '../tokenizer';
 import { type GgufMetadata, TOKENS_KEY } from './metadata';
 import { TextList } from './text_list';
 import { readControlIds } from './vocabulary';
-
-/** Tokens that end a turn, which files often name only in the chat template. */
-const END_OF_TURN = [
-  '<|im_end|>',
-  '<|eot_id|>',
-  '<|eom_id|>',
-  '<|end|>',
-  '<|return|>',
-  '<|call|>',
-  '<end_of_turn>',
-  '<|endoftext|>',
-  '<|end_of_text|>',
-] as const;
 
 /** Where a sequence ends, and how the authors recommend to sample. */
 export function ggufGeneration(
@@ -27,9 +15,20 @@ export function ggufGeneration(
 ): GenerationConfig {
   const ids = readControlIds(file, metadata);
   const named = [ids.get('eos_token_id'), ids.get('eot_token_id'), ids.get('eom_token_id')];
-  const known = END_OF_TURN.map((text) => tokenizer.specialId(text));
-  const eosIds = new Set([...named, ...known].filter((id) => typeof id === 'number'));
+  const listed = listedIds(file, metadata, tokenizer.vocabSize);
+  const eosIds = new Set([
+    ...named.filter((id) => id !== undefined),
+    ...listed,
+    ...endOfTurnIds(tokenizer),
+  ]);
   return { eosIds: [...eosIds].sort((a, b) => a - b), sampling: sampling(file, metadata) };
+}
+
+/** Ollama's list of ids that end a sequence. */
+function listedIds(file: string, metadata: GgufMetadata, vocabSize: number): readonly number[] {
+  const reader = new ConfigReader(file, Object.fromEntries(metadata));
+  const range = { min: 0, max: vocabSize - 1 };
+  return reader.optionalInts('tokenizer.ggml.eos_token_ids', range) ?? [];
 }
 
 function sampling(file: string, metadata: GgufMetadata): SamplingDefaults {

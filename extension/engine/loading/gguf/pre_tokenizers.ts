@@ -96,6 +96,17 @@ const GROUPS: readonly Group[] = [
     names: ['deepseek-coder'],
     patterns: ['[\\r\\n]', '\\s?\\p{L}+', '\\s?\\p{P}+', '[一-龥ࠀ-一가-\\ud7ff]+', '\\p{N}'],
   },
+  {
+    names: ['deepseek-llm'],
+    patterns: [
+      '[\\r\\n]',
+      '\\s?[\\p{Lu}\\p{Ll}\\p{Lt}]+',
+      '\\s?[!-/:-~！-／：-～‘-‟　-。]+',
+      '\\s+$',
+      '[一-龥ࠀ-一가-\\ud7ff]+',
+      '\\p{N}+',
+    ],
+  },
   { names: ['deepseek-v3', 'hunyuan-dense'], patterns: ['\\p{N}{1,3}', HAN_AND_KANA, DEEPSEEK_V3] },
   {
     names: ['gpt-4o', 'llama4', 'kanana2', 'minimax-m2'],

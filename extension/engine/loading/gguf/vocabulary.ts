@@ -2,6 +2,8 @@ import type { AddedToken } from '../added_tokens';
 import type { TokenTexts } from '../alphabet';
 import { badModel, quote, unsupportedModel } from '../bad_model';
 import { ConfigReader } from '../config_reader';
+import { END_OF_TURN } from '../end_of_turn';
+import { FIM_TOKENS, STOP_TOKENS } from '../fim_families';
 import { type GgufMetadata, TOKENS_KEY } from './metadata';
 import { TextList } from './text_list';
 
@@ -28,6 +30,13 @@ export interface GgufVocabulary {
 
 /** `tokenizer.ggml.token_type`. */
 const TYPE = { normal: 1, unknown: 2, control: 3, user: 4, unused: 5, byte: 6 } as const;
+/** Tokens at either end of a vocabulary that may be control tokens. */
+const [FIRST, LAST] = [64, 1_024];
+const KNOWN_CONTROLS: ReadonlySet<string> = new Set([
+  ...END_OF_TURN,
+  ...FIM_TOKENS,
+  ...STOP_TOKENS,
+]);
 /** 2,048 characters of three bytes. */
 const MAX_TOKEN_BYTES = 3 * 2_048;
 
@@ -50,6 +59,9 @@ const CONTROL_KEYS = [
 ] as const;
 export type ControlKey = (typeof CONTROL_KEYS)[number];
 
+/** Converters write -1, its 32 bits or the number of tokens where there is no such token. */
+const ANY_ID = { min: -1, max: 2 ** 32 - 1 };
+
 /** Ids of the named tokens; undefined where the file names none. */
 export type ControlIds = ReadonlyMap<ControlKey, number>;
 
@@ -58,8 +70,8 @@ export function readControlIds(file: string, metadata: GgufMetadata): ControlIds
   const reader = new ConfigReader(file, Object.fromEntries(metadata));
   const ids = new Map<ControlKey, number>();
   for (const key of CONTROL_KEYS) {
-    const id = reader.optionalInt(`tokenizer.ggml.${key}`, { min: 0, max: count - 1 });
-    if (id !== null) ids.set(key, id);
+    const id = reader.optionalInt(`tokenizer.ggml.${key}`, ANY_ID);
+    if (id !== null && id >= 0 && id < count) ids.set(key, id);
   }
   return ids;
 }
@@ -74,7 +86,7 @@ export function readVocabulary(file: string, metadata: GgufMetadata): GgufVocabu
   const texts = tokenTexts(file, metadata);
   const types = tokenTypes(file, metadata, texts.length);
   const controlIds = readControlIds(file, metadata);
-  const isControl = new Set(controlIds.values());
+  const isControl = new Set([...controlIds.values(), ...knownControls(texts)]);
   const eosId = controlIds.get('eos_token_id') ?? null;
   return {
     model,
@@ -100,6 +112,14 @@ export function readVocabulary(file: string, metadata: GgufMetadata): GgufVocabu
     suffixIds:
       metadata.get('tokenizer.ggml.add_eos_token') === true && eosId !== null ? [eosId] : [],
   };
+}
+
+/** Files of old converters have control tokens, which stand first or last, among the ordinary ones. */
+function knownControls(texts: TextList): number[] {
+  const { length } = texts;
+  const ids = Array.from({ length }, (_, id) => id);
+  const edges = [...ids.slice(0, FIRST), ...ids.slice(Math.max(FIRST, length - LAST))];
+  return edges.filter((id) => KNOWN_CONTROLS.has(texts.at(id) ?? ''));
 }
 
 function tokenTexts(file: string, metadata: GgufMetadata): TextList {

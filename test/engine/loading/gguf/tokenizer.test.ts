@@ -3,13 +3,14 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { TableFiles } from '../../../../extension/engine/backend/table_files';
+import { findFim } from '../../../../extension/engine/loading/fim';
 import { MERGES_KEY, TOKENS_KEY } from '../../../../extension/engine/loading/gguf/metadata';
 import { GgufModel } from '../../../../extension/engine/loading/gguf/model';
 import type { KeptTables } from '../../../../extension/engine/loading/kept_tables';
 import { loadTokenizer, type Tokenizer } from '../../../../extension/engine/loading/tokenizer';
 import { assertFails, FIXTURES, SPROUT, temporaryFolder } from '../model_fixture';
 import { convert } from './convert';
-import { f32, i32, text, type Value } from './gguf_fixture';
+import { f32, i32, text, u32, type Value } from './gguf_fixture';
 
 interface BpeJson {
   readonly model: {
@@ -183,6 +184,58 @@ test('two tokens of one text are no error, and text comes back', () => {
   });
   const tokenizer = model.tokenizer();
   assert.equal(tokenizer.decode(tokenizer.encode('a return')), 'a return');
+  model.close();
+});
+
+test('ids that no token has are none', () => {
+  const { tokens } = sproutTokens();
+  const end = tokens.indexOf('<|im_end|>');
+  const model = modelWith({
+    'tokenizer.ggml.bos_token_id': u32(4_294_967_295),
+    'tokenizer.ggml.eos_token_id': u32(end),
+    'tokenizer.ggml.eos_token_ids': i32([end, 7]),
+    'tokenizer.ggml.padding_token_id': u32(tokens.length),
+    'tokenizer.ggml.fim_pad_token_id': i32(-1),
+  });
+  const tokenizer = model.tokenizer();
+  assert.deepEqual([tokenizer.prefixIds, tokenizer.eosId], [[], end]);
+  const { eosIds } = model.generationConfig(tokenizer);
+  assert.deepEqual(eosIds, [7, tokens.indexOf('<|endoftext|>'), end]);
+  model.close();
+});
+
+test('an answer of gpt-oss goes on after its thoughts', () => {
+  const { tokens, types } = sproutTokens();
+  const own = ['<|return|>', '<|call|>', '<|end|>'];
+  const model = modelWith({
+    [TOKENS_KEY]: text([...tokens, ...own]),
+    'tokenizer.ggml.token_type': i32([...types, CONTROL, CONTROL, CONTROL]),
+  });
+  const tokenizer = model.tokenizer();
+  const { eosIds } = model.generationConfig(tokenizer);
+  assert.deepEqual(
+    own.map((token) => eosIds.includes(tokenizer.specialId(token) ?? -1)),
+    [true, true, false],
+  );
+  model.close();
+});
+
+test('control tokens that an old converter took for text: those of CodeLlama', () => {
+  const names = ['▁<PRE>', '▁<SUF>', '▁<MID>', '▁<EOT>'];
+  const model = sentencePieces(10, ...names.map((token): [string, number] => [token, NORMAL]));
+  const tokenizer = model.tokenizer();
+  assert.ok(names.every((token) => tokenizer.specialId(token) !== null));
+  const fim = findFim(tokenizer, model.manifest());
+  assert.equal(fim?.order, 'prefix-first');
+  assert.ok(tokenizer.encode(' <PRE>').every((id) => !tokenizer.isSpecial(id)));
+  model.close();
+});
+
+test('DeepSeek-V2 cuts letters of one alphabet, punctuation, Chinese and numbers apart', () => {
+  const model = modelWith({ 'tokenizer.ggml.pre': text('deepseek-llm') });
+  const tokenizer = model.tokenizer();
+  const code = 'for größe in 漢字(2024):\n\treturn "x" + 12  ';
+  assert.equal(tokenizer.decode(tokenizer.encode(code)), code);
   model.close();
 });
 
