@@ -10,7 +10,7 @@ import type { ChatOptions } from '../loading/chat_template';
 import type { SamplingDefaults } from '../loading/generation_config';
 import type { ChatEngine } from './engine';
 import { forceCall } from './forced_call';
-import { TOKENS_AROUND, fitMessages, promptRoom, textOf } from './fit';
+import { TOKENS_AROUND, fitMessages, lastTurn, promptRoom, textOf, tooLong } from './fit';
 import { strictTurns, templateInput } from './template_messages';
 
 export interface ChatRunOptions {
@@ -34,6 +34,7 @@ export async function chat(
   const started = performance.now();
   const { contextLength } = engine.info;
   const room = promptRoom(contextLength, request.maxTokens);
+  await readAhead(engine, request, room);
   const { prompt: ids, cut } = fitMessages(request.messages, {
     room,
     encode: encoder(engine, request),
@@ -75,6 +76,20 @@ export async function chat(
       totalMs: performance.now() - started,
     },
   };
+}
+
+/** Long texts become tokens while others work; a last turn that cannot fit is refused before that. */
+async function readAhead(
+  { tokenizer }: ChatEngine,
+  { messages, tools }: ChatRequest,
+  room: number,
+): Promise<void> {
+  const last = lastTurn(messages).reduce(
+    (sum, message) => sum + tokenizer.leastTokens(textOf(message)),
+    0,
+  );
+  if (last > room) throw tooLong(last, room, tools.length, 0);
+  for (const message of messages) await tokenizer.prepare(textOf(message));
 }
 
 /** Turns the model's text into parts as it comes. */

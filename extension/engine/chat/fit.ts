@@ -111,6 +111,11 @@ function turnsOf(messages: readonly ChatMessage[]): ChatMessage[][] {
   return turns;
 }
 
+/** What no cut leaves out but instructions. */
+export function lastTurn(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  return turnsOf(messages.filter(({ role }) => role !== 'system')).at(-1) ?? [];
+}
+
 /** What of a message a prompt shows. */
 export function textOf(message: ChatMessage): string {
   const calls = message.role === 'assistant' && message.toolCalls.length > 0;
@@ -121,7 +126,12 @@ const sum = (values: readonly number[]): number =>
   values.reduce((total, value) => total + value, 0);
 
 /** `toolTokens`: about what the tools take of all. */
-function tooLong(tokens: number, room: number, tools: number, toolTokens: number): EngineError {
+export function tooLong(
+  tokens: number,
+  room: number,
+  tools: number,
+  toolTokens: number,
+): EngineError {
   const ofTools = tools === 0 ? '' : `, about ${toolTokens} of them for ${tools} tools`;
   const remedy = tools === 0 ? 'attach less' : 'attach less, choose fewer tools';
   const enough = Math.ceil(tokens / (1 - ANSWER_SHARE) / 1024) * 1024;

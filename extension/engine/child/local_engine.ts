@@ -9,7 +9,19 @@ export function heldLocally(engine: LocalEngine): HeldEngine {
     local: engine,
     complete: (request, options) => complete(engine, request, options),
     chat: (request, options) => chat(engine, request, options),
-    countTokens: async (texts) => texts.map((text) => engine.tokenizer.encode(text).length),
+    countTokens: (texts) => countTokens(engine, texts),
     dispose: () => engine.dispose(),
   };
+}
+
+async function countTokens(
+  { tokenizer }: LocalEngine,
+  texts: readonly string[],
+): Promise<readonly number[]> {
+  const counts: number[] = [];
+  for (const text of texts) {
+    await tokenizer.prepare(text);
+    counts.push(tokenizer.encode(text).length);
+  }
+  return counts;
 }

@@ -14,6 +14,8 @@ export interface TextSplitter {
   readonly suffix: readonly string[];
   /** Words become bytes (GPT-2's alphabet) before BPE. */
   readonly byteLevel: boolean;
+  /** The words are the text, cut, in its normal form at most: nothing is added or left out. */
+  readonly keepsText: boolean;
 }
 
 /** The split that a ByteLevel pre-tokenizer with `use_regex` stands for: GPT-2's pattern. */
@@ -61,7 +63,16 @@ export function textSplitter(
     },
     ...sequenceEnds(hub),
     byteLevel,
+    keepsText: byteLevel && isNormalForm(json.normalizer) && steps.every(onlyCuts),
   };
+}
+
+function isNormalForm(normalizer: JsonObject | null): boolean {
+  return normalizer === null || normalizer.type === 'NFC';
+}
+
+function onlyCuts({ type, behavior }: JsonObject): boolean {
+  return type === 'Digits' || (type === 'Split' && behavior === 'Isolated');
 }
 
 /** Bytes are not written out as characters here, but only when a word misses the cache. */

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { EngineError } from '../errors';
 import { type AddedToken, AddedTokens, isControl } from './added_tokens';
 import { type Alphabet, byteLevelAlphabet, characterAlphabet, type TokenTexts } from './alphabet';
@@ -6,6 +7,8 @@ import { bpeEncoder } from './bpe';
 import type { KeptTables } from './kept_tables';
 import { allowedRoot } from './model_file';
 import { textSplitter, type TextSplitter } from './text_splitter';
+import { SliceCache } from './slice_cache';
+import { LONG_TEXT, slicesOf } from './text_slices';
 import { readTokenizerConfig, type TokenizerConfig } from './tokenizer_config';
 import { readTokenizerJson, type TokenizerJson } from './tokenizer_json';
 import { unigramEncoder } from './unigram';
@@ -25,6 +28,10 @@ export interface Tokenizer {
   readonly controlTexts: readonly string[];
   /** Ids of plain text. Text that looks like a control token is encoded as the characters it consists of. */
   encode(text: string): number[];
+  /** Encodes a long text ahead, a slice at a time, so that `encode` finds it done and nobody else waits for it. */
+  prepare(text: string): Promise<void>;
+  /** As many tokens as the text has in any case, by its length; 0 where that says nothing. */
+  leastTokens(text: string): number;
   /**
    * Ids of a rendered template: control tokens in the text become control tokens. `plain` maps each piece between
    * them before it is encoded as plain text.
@@ -40,6 +47,8 @@ export interface Tokenizer {
   isSpecial(id: number): boolean;
 }
 
+/** Between two looks at what else there is to do. */
+const SLICE_MS = 4;
 const UTF8 = new TextEncoder();
 const EMPTY = new Uint8Array();
 
@@ -48,7 +57,7 @@ export interface TokenizerParts {
   readonly tokens: TokenTexts;
   readonly addedTokens: readonly AddedToken[];
   readonly alphabet: Alphabet;
-  readonly splitter: Pick<TextSplitter, 'words'>;
+  readonly splitter: Pick<TextSplitter, 'words' | 'keepsText'>;
   /** Ids of a word. */
   readonly encodeWord: (word: string) => readonly number[];
   readonly prefixIds: readonly number[];
@@ -64,6 +73,8 @@ export class WordTokenizer implements Tokenizer {
   readonly eosId: number | null;
   readonly controlTexts: readonly string[];
   private readonly cache = new WordCache();
+  private readonly slices = new SliceCache();
+  private longestToken = 0;
   private readonly controls: ReadonlyMap<string, number>;
   private readonly controlIds: ReadonlySet<number>;
   private readonly added: ReadonlyMap<number, AddedToken>;
@@ -115,6 +126,23 @@ export class WordTokenizer implements Tokenizer {
     return this.encodeParts(this.inText.split(text));
   }
 
+  async prepare(text: string): Promise<void> {
+    if (!this.isSliced(text)) return;
+    let started = performance.now();
+    for (const slice of this.slicesOf(text)) {
+      this.slices.get(slice, (part) => this.encodeWords(part, 0));
+      if (performance.now() - started < SLICE_MS) continue;
+      await setImmediate();
+      started = performance.now();
+    }
+  }
+
+  leastTokens(text: string): number {
+    if (!this.isSliced(text)) return 0;
+    this.longestToken ||= this.longest();
+    return Math.ceil(Math.min(text.length, text.normalize('NFC').length) / this.longestToken);
+  }
+
   encodeTemplate(text: string, plain = (piece: string) => piece): number[] {
     const parts = this.inTemplates.split(text);
     return this.encodeParts(parts.map((part) => (typeof part === 'string' ? plain(part) : part)));
@@ -139,18 +167,44 @@ export class WordTokenizer implements Tokenizer {
   }
 
   private encodeParts(parts: readonly (AddedToken | string)[]): number[] {
-    const { splitter, encodeWord } = this.parts;
     const ids: number[] = [];
     parts.forEach((part, section) => {
       if (typeof part !== 'string') ids.push(part.id);
-      else {
-        for (const word of splitter.words(part, section)) {
-          // A loop, because a word can have more ids than a call takes arguments.
-          for (const id of this.cache.get(word, encodeWord)) ids.push(id);
-        }
-      }
+      else if (this.isSliced(part)) this.encodeSlices(part, ids);
+      else this.encodeWords(part, section, ids);
     });
     return ids;
+  }
+
+  private encodeWords(text: string, section: number, ids: number[] = []): number[] {
+    const { splitter, encodeWord } = this.parts;
+    for (const word of splitter.words(text, section)) {
+      // A loop, because a word can have more ids than a call takes arguments.
+      for (const id of this.cache.get(word, encodeWord)) ids.push(id);
+    }
+    return ids;
+  }
+
+  private encodeSlices(text: string, ids: number[]): void {
+    for (const slice of this.slicesOf(text)) {
+      for (const id of this.slices.get(slice, (part) => this.encodeWords(part, 0))) ids.push(id);
+    }
+  }
+
+  private isSliced(text: string): boolean {
+    return text.length > LONG_TEXT && this.parts.splitter.keepsText;
+  }
+
+  private slicesOf(text: string): Iterable<string> {
+    return slicesOf(text, (part) => this.parts.splitter.words(part, 0));
+  }
+
+  /** Characters that one token stands for, at most: its bytes, written as a character each, are no fewer. */
+  private longest(): number {
+    const { tokens, addedTokens } = this.parts;
+    let most = addedTokens.reduce((longest, { content }) => Math.max(longest, content.length), 1);
+    for (let id = 0; id < tokens.length; id++) most = Math.max(most, tokens.at(id)?.length ?? 0);
+    return most;
   }
 
   private computeBytes(id: number): Uint8Array {

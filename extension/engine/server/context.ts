@@ -1,6 +1,20 @@
 import type { ServerEngine } from './engine';
 import { ApiError, badRequest } from './errors';
 
+/**
+ * Reads long texts ahead, so that nobody waits while they become tokens. Refuses those of one prompt that are too long
+ * whatever is in them.
+ */
+export async function readAhead(
+  { tokenizer, info }: ServerEngine,
+  texts: readonly string[],
+  param: string,
+): Promise<void> {
+  const least = texts.reduce((sum, text) => sum + tokenizer.leastTokens(text), 0);
+  if (least >= info.contextLength) throw tooLong(param, `at least ${least}`, least, info);
+  for (const text of texts) await tokenizer.prepare(text);
+}
+
 /** Refuses a prompt that the model cannot take, before anything of the answer is sent. */
 export function checkPrompt(
   { tokenizer, info }: ServerEngine,
@@ -18,10 +32,19 @@ export function checkPrompt(
     );
   }
   if (ids.length < contextLength) return;
-  throw new ApiError(
+  throw tooLong(param, String(ids.length), ids.length, info);
+}
+
+function tooLong(
+  param: string,
+  tokens: string,
+  count: number,
+  { contextLength }: ServerEngine['info'],
+): ApiError {
+  return new ApiError(
     400,
     'context_length_exceeded',
-    `${param}: ${ids.length} tokens; this model's context holds ${contextLength}, at least one of them for the answer`,
-    { param, extra: { n_prompt_tokens: ids.length, n_ctx: contextLength } },
+    `${param}: ${tokens} tokens; this model's context holds ${contextLength}, at least one of them for the answer`,
+    { param, extra: { n_prompt_tokens: count, n_ctx: contextLength } },
   );
 }

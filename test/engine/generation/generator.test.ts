@@ -17,6 +17,8 @@ const tokenizer: Tokenizer = {
   suffixIds: [],
   eosId: EOS,
   controlTexts: [],
+  prepare: async () => undefined,
+  leastTokens: () => 0,
   encode: (text) => [...Buffer.from(text)],
   encodeTemplate: (text) => [...Buffer.from(text)],
   decode: (ids) => Buffer.from(ids).toString(),

@@ -179,3 +179,23 @@ describe('the server over the engine', () => {
     engine.checkIntegrity();
   });
 });
+
+test('a text that cannot fit is refused by its length, before it becomes tokens', async () => {
+  const long = 'const value = compute(a, b);\n'.repeat(140_000);
+  for (const [path, body] of [
+    ['/v1/completions', { prompt: long }],
+    ['/v1/chat/completions', { messages: [{ role: 'user', content: long }] }],
+    ['/v1/embeddings', { input: long }],
+  ] as const) {
+    const answer = await lab.fetch(path, { model: 'chat', ...body });
+    assert.equal(answer.status, 400, path);
+    assert.match(await answer.text(), /at least \d+ tokens; this model's context holds 1024/, path);
+  }
+});
+
+test('tokens are counted whatever the context holds', async () => {
+  const messages = [{ role: 'user', content: 'word '.repeat(3000) }];
+  const answer = await lab.fetch('/v1/messages/count_tokens', { model: 'chat', messages });
+  const { input_tokens: tokens } = (await answer.json()) as { input_tokens: number };
+  assert(tokens > 3000, `${tokens}`);
+});

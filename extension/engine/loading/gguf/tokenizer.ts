@@ -125,7 +125,7 @@ function sentencePiece(
   const addPrefix = metadata.get('tokenizer.ggml.add_space_prefix') !== false;
   return {
     alphabet,
-    splitter: { words: sentencePieceSplitter(crosses, addPrefix) },
+    splitter: { words: sentencePieceSplitter(crosses, addPrefix), keepsText: false },
     encodeWord: bpeEncoder(merges, alphabet, null, controlIds),
     prefixIds: vocabulary.prefixIds(true),
   };

@@ -3,7 +3,6 @@ import { EngineError } from '../../errors';
 import { THINK_START } from '../../generation/reasoning';
 import type { ChatOptions } from '../../loading/chat_template';
 import type { ChatMessage, ToolDefinition } from '../../../protocol/chat';
-import { checkPrompt } from '../context';
 import type { ServerEngine } from '../engine';
 import { ApiError, badRequest } from '../errors';
 
@@ -20,7 +19,7 @@ export interface PromptInput {
   readonly thinking: boolean | undefined;
 }
 
-/** A conversation as the model's chat template writes it. Throws 400 when the template or the context refuse it. */
+/** A conversation as the model's chat template writes it, however long. Throws 400 when the template refuses it. */
 export function chatPrompt(engine: ServerEngine, input: PromptInput): ChatPrompt {
   const { tokenizer, chat } = engine;
   if (chat === null) {
@@ -36,7 +35,6 @@ export function chatPrompt(engine: ServerEngine, input: PromptInput): ChatPrompt
   const start = encode(chat, { ...input, messages });
   const isThinking = tokenizer.decode(start.slice(-8)).trimEnd().endsWith(THINK_START);
   const ids = isContinued ? start.concat(tokenizer.encode(last.content)) : start;
-  checkPrompt(engine, ids, 'messages');
   return { ids, isThinking: isThinking && !isContinued };
 }
 

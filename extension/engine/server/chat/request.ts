@@ -2,7 +2,8 @@ import type { ChatMessage, ToolDefinition } from '../../../protocol/chat';
 import type { Grammar } from '../../generation/constrain/constraint';
 import { closeThoughts, forceCall, type ForcedCall } from '../../chat/forced_call';
 import { EngineError } from '../../errors';
-import { checkPrompt } from '../context';
+import { textOf } from '../../chat/fit';
+import { checkPrompt, readAhead } from '../context';
 import type { ServerEngine } from '../engine';
 import { badRequest } from '../errors';
 import { checkGrammar } from '../fields/format';
@@ -41,10 +42,11 @@ export interface PreparedChat {
 }
 
 /** Everything that can be refused is refused here, before anything is sent. */
-export function prepareChat(engine: ServerEngine, input: ChatInput): PreparedChat {
+export async function prepareChat(engine: ServerEngine, input: ChatInput): Promise<PreparedChat> {
   const tools = input.toolChoice === 'none' ? [] : input.tools;
   const wantsJson = input.grammar !== undefined;
   checkGrammar(engine, input.grammar, input.grammarParam);
+  await readAhead(engine, input.messages.map(textOf), 'messages');
   const { ids, isThinking } = chatPrompt(engine, {
     messages: input.messages,
     tools,

@@ -17,7 +17,7 @@ export function chatCompletions(call: Call): Promise<Response> {
   const fields = parseFields(chatFields, call.body);
   return call.use(fields.model, async (engine, { id }) => {
     const format = grammarOf(fields);
-    const prepared = prepareChat(engine, {
+    const prepared = await prepareChat(engine, {
       messages: fields.messages,
       tools: fields.tools ?? [],
       toolChoice: fields.tool_choice ?? 'auto',

@@ -1,6 +1,7 @@
 import type { GenerateResult, TokenLogprob } from '../../generation/types';
 import type { Call } from '../call';
 import type { ServerEngine } from '../engine';
+import { readAhead } from '../context';
 import { completionFields, type CompletionFields } from '../fields/completion';
 import { checkGrammar, grammarOf } from '../fields/format';
 import { parseFields } from '../fields/parse';
@@ -23,6 +24,11 @@ import {
 export function completions(call: Call): Promise<Response> {
   const fields = parseFields(completionFields, call.body);
   return call.use(fields.model, async (engine, { id }) => {
+    for (const [i, prompt] of fields.prompt.entries()) {
+      if (typeof prompt !== 'string') continue;
+      const param = promptParam('prompt', fields.prompt.length, i);
+      await readAhead(engine, [prompt, fields.suffix ?? ''], param);
+    }
     const completion = new Completion(call, engine, fields, id);
     return call.withRoom(completion.choices.length, () =>
       fields.stream === true ? completion.stream() : completion.whole(),

@@ -1,7 +1,7 @@
 import { shorten } from '../../generation/embedding';
 import { isCancelled } from '../../errors';
 import type { Call } from '../call';
-import { checkPrompt } from '../context';
+import { checkPrompt, readAhead } from '../context';
 import type { ServerEngine } from '../engine';
 import { badRequest } from '../errors';
 import { embeddingFields } from '../fields/embeddings';
@@ -16,6 +16,10 @@ export function embeddings(call: Call): Promise<Response> {
   const { input, pooling, dimensions, encoding_format: format } = fields;
   return call.use(fields.model, async (engine, { id }) => {
     const size = dimensionsOf(engine, dimensions);
+    for (const [i, item] of input.entries()) {
+      if (typeof item === 'string')
+        await readAhead(engine, [item], promptParam('input', input.length, i));
+    }
     const prompts = input.map((item, i) =>
       idsOf(engine, item, promptParam('input', input.length, i)),
     );

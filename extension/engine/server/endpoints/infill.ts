@@ -21,6 +21,9 @@ const SPARE_TOKENS = 16;
 export function infill(call: Call): Promise<Response> {
   const fields = parseFields(infillFields, call.body);
   return call.use(fields.model, async (engine, { id }) => {
+    // Only windows of them are used: none is too long.
+    const { input_suffix = '', input_prefix = '', prompt = '' } = fields;
+    for (const text of [input_suffix, input_prefix + prompt]) await engine.tokenizer.prepare(text);
     const request = infillRequest(engine, fields);
     return call.withRoom(1, () =>
       fields.stream === true ? stream(call, engine, request) : whole(call, engine, request, id),

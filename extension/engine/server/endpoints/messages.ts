@@ -25,7 +25,7 @@ type PromptFields = Pick<
 export function messages(call: Call): Promise<Response> {
   const fields = parseFields(messagesApiFields, call.body);
   return call.use(fields.model, async (engine, { id }) => {
-    const prepared = prepareChat(engine, {
+    const prepared = await prepareChat(engine, {
       ...promptOf(fields),
       toolChoice: fields.tool_choice?.choice ?? 'auto',
       onlyOneCall: fields.tool_choice?.onlyOneCall === true,
@@ -46,6 +46,7 @@ export function countTokens(call: Call): Promise<Response> {
   const fields = parseFields(countTokensFields, call.body);
   return call.use(fields.model, async (engine) => {
     const { tools, ...prompt } = promptOf(fields);
+    for (const message of prompt.messages) await engine.tokenizer.prepare(message.content);
     const shown = fields.tool_choice?.choice === 'none' ? [] : tools;
     return json({ input_tokens: chatPrompt(engine, { ...prompt, tools: shown }).ids.length });
   });

@@ -16,7 +16,7 @@ export function responses(call: Call): Promise<Response> {
   const fields = parseFields(responsesFields, call.body);
   return call.use(fields.model, async (engine, { id }) => {
     const { instructions, input } = fields;
-    const prepared = prepareChat(engine, {
+    const prepared = await prepareChat(engine, {
       messages:
         instructions === undefined ? input : [{ role: 'system', content: instructions }, ...input],
       tools: fields.tools ?? [],

@@ -10,6 +10,7 @@ export function tokenize(call: Call): Promise<Response> {
   const fields = parseFields(tokenizeFields, call.body);
   return call.use(fields.model, async ({ tokenizer }) => {
     const { content, add_special, parse_special, with_pieces } = fields;
+    await tokenizer.prepare(content);
     const text =
       parse_special === true ? tokenizer.encodeTemplate(content) : tokenizer.encode(content);
     const ids = add_special === true ? [...tokenizer.prefixIds, ...text] : text;

@@ -19,6 +19,8 @@ export const byteTokenizer: Tokenizer = {
   suffixIds: [],
   eosId: EOS,
   controlTexts: [],
+  prepare: async () => undefined,
+  leastTokens: () => 0,
   encode: (text) => [...new TextEncoder().encode(text)],
   encodeTemplate: (text) => [...new TextEncoder().encode(text)],
   decode: (ids) => Buffer.concat(ids.map((id) => TOKENS[id] ?? new Uint8Array())).toString(),

@@ -45,6 +45,8 @@ export const toyTokenizer: Tokenizer = {
   suffixIds: [],
   eosId: EOS,
   controlTexts: [],
+  prepare: async () => undefined,
+  leastTokens: () => 0,
   encode: (text) => [...text].map((letter) => Math.max(0, WORDS.indexOf(letter))),
   encodeTemplate: (text) => [...text].map((letter) => Math.max(0, WORDS.indexOf(letter))),
   decode: (ids) => ids.map((id) => WORDS[id] ?? '').join(''),
