@@ -90,6 +90,12 @@ const CASES: readonly Case[] = [
     ],
   },
   {
+    name: 'Mistral: an empty list is no call, and no text either',
+    format: 'mistral',
+    text: 'Done.[TOOL_CALLS][]',
+    said: 'Done.',
+  },
+  {
     name: 'Mistral: what is no call stays text',
     format: 'mistral',
     text: 'a [TOOL_CALLS]b',
