@@ -46,7 +46,7 @@ export async function chat(
   const writer = new PartWriter(engine, request, isThinking, onPart);
   const forced =
     request.toolChoice === 'required'
-      ? forceCall(engine.tokenizer, request.tools, isThinking)
+      ? forceCall(engine.tokenizer, request.tools, { isThinking, ...knowledgeOf(engine) })
       : null;
   const forcedTokens = forced?.forcedIds.length ?? 0;
   const running = engine.generate({
@@ -98,12 +98,12 @@ class PartWriter {
   private readonly parser: AnswerParser;
 
   constructor(
-    { tokenizer }: ChatEngine,
+    engine: ChatEngine,
     { tools }: ChatRequest,
     isThinking: boolean,
     private readonly onPart: (part: ChatPart) => void,
   ) {
-    this.parser = answerParser(tokenizer, { isThinking, tools });
+    this.parser = answerParser(engine.tokenizer, { isThinking, tools, ...knowledgeOf(engine) });
   }
 
   push(delta: string): true {
@@ -127,6 +127,11 @@ class PartWriter {
   }
 }
 
+/** Whether the template has told the model of tools in the model's own form. */
+function knowledgeOf({ chat }: ChatEngine): { knowsTools?: boolean } {
+  return chat === null ? {} : { knowsTools: chat.knowsTools };
+}
+
 function encoder(
   engine: ChatEngine,
   { tools, thinking }: ChatRequest,
@@ -139,7 +144,7 @@ function encoder(
     );
   }
   return (messages) => {
-    const input = templateInput(messages, tools, template.knowsTools);
+    const input = templateInput(messages, tools, template);
     const options: ChatOptions = {
       addGenerationPrompt: true,
       tools: input.tools,

@@ -9,7 +9,7 @@ export interface ChatEngine {
   readonly info: { readonly contextLength: number; readonly title: string };
   readonly tokenizer: Tokenizer;
   /** Null for models that only continue text. */
-  readonly chat: Pick<ChatTemplate, 'encode' | 'knowsTools'> | null;
+  readonly chat: Pick<ChatTemplate, 'encode' | 'knowsTools' | 'wantsShortIds'> | null;
   readonly generationConfig: Pick<GenerationConfig, 'sampling'>;
   generate(request: EngineRequest): Promise<GenerateResult>;
 }

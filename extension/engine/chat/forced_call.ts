@@ -4,7 +4,7 @@ import { answerFormat, type AnswerFormat } from '../generation/answer_parser';
 import type { Grammar } from '../generation/constrain/constraint';
 import { THINK_END } from '../generation/reasoning';
 import { CALL_START } from '../generation/tools/hermes';
-import { MISTRAL_START } from '../generation/tools/mistral';
+import { GRANITE_START, MISTRAL_START } from '../generation/tools/mistral';
 import type { JsonObject } from '../loading/json_file';
 import type { Tokenizer } from '../loading/tokenizer';
 
@@ -22,9 +22,9 @@ export interface ForcedCall {
 export function forceCall(
   tokenizer: Tokenizer,
   tools: readonly ToolDefinition[],
-  isThinking: boolean,
+  { isThinking, knowsTools }: { isThinking: boolean; knowsTools?: boolean },
 ): ForcedCall {
-  const format = answerFormat(tokenizer);
+  const format = answerFormat(tokenizer, knowsTools);
   const { start, schema } = format === 'harmony' ? harmonyCall(tools) : taggedCall(format, tools);
   const grammar: Grammar = { type: 'json_schema', schema };
   const text = `${isThinking ? closeThoughts() : ''}${start}`;
@@ -48,10 +48,12 @@ function taggedCall(
   switch (format) {
     case 'hermes':
       return { start: `${CALL_START}\n`, schema: callSchema(tools, 'arguments') };
-    case 'mistral': {
+    case 'mistral':
+    case 'granite': {
       const { $defs, ...items } = callSchema(tools, 'arguments');
       const schema = { type: 'array', items, minItems: 1, maxItems: 1 };
-      return { start: MISTRAL_START, schema: $defs === undefined ? schema : { ...schema, $defs } };
+      const start = format === 'mistral' ? MISTRAL_START : GRANITE_START;
+      return { start, schema: $defs === undefined ? schema : { ...schema, $defs } };
     }
     case 'llama':
       return { start: '', schema: callSchema(tools, 'parameters') };

@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto';
 import type { ChatMessage, ToolDefinition } from '../../protocol/chat';
 import { EngineError } from '../errors';
 import { CALL_END, CALL_START } from '../generation/tools/hermes';
-import type { ChatMessage as TemplateMessage } from '../loading/chat_template';
+import type { ChatMessage as TemplateMessage, ChatTemplate } from '../loading/chat_template';
 import type { JsonObject } from '../loading/json_file';
 
 /** Messages and tools in the form that chat templates read, which is OpenAI's. */
@@ -10,14 +11,15 @@ export interface TemplateInput {
   readonly tools: readonly JsonObject[];
 }
 
-/** `knowsTools`: the template writes tools itself; else they are written as text, in the form of Hermes. */
+/** Tools that the template does not know are written as text, in the form of Hermes. */
 export function templateInput(
   messages: readonly ChatMessage[],
   tools: readonly ToolDefinition[],
-  knowsTools: boolean,
+  { knowsTools, wantsShortIds }: Pick<ChatTemplate, 'knowsTools' | 'wantsShortIds'>,
 ): TemplateInput {
   const functions = tools.map(functionOf);
-  if (knowsTools) return { messages: messages.map(native), tools: functions };
+  const idOf = wantsShortIds ? shortId : (id: string) => id;
+  if (knowsTools) return { messages: messages.map((m) => native(m, idOf)), tools: functions };
   const plain = messages.map(asText);
   return { messages: functions.length > 0 ? announce(plain, functions) : plain, tools: [] };
 }
@@ -50,7 +52,13 @@ export function functionOf({ name, description, parameters }: ToolDefinition): J
   };
 }
 
-function native(message: ChatMessage): TemplateMessage {
+/** Nine letters and digits. */
+function shortId(id: string): string {
+  if (/^[A-Za-z0-9]{9}$/.test(id)) return id;
+  return createHash('sha256').update(id).digest('hex').slice(0, 9);
+}
+
+function native(message: ChatMessage, idOf: (id: string) => string): TemplateMessage {
   switch (message.role) {
     case 'system':
     case 'user':
@@ -58,7 +66,7 @@ function native(message: ChatMessage): TemplateMessage {
     case 'assistant': {
       const { role, content, reasoning, toolCalls } = message;
       const calls = toolCalls.map(({ id, name, arguments: args }) => ({
-        id,
+        id: idOf(id),
         type: 'function',
         function: { name, arguments: parseObject(args, `call of ${name}: arguments`) },
       }));
@@ -71,7 +79,7 @@ function native(message: ChatMessage): TemplateMessage {
     }
     case 'tool': {
       const { role, content, toolCallId, name } = message;
-      return { role, content, tool_call_id: toolCallId, name };
+      return { role, content, tool_call_id: idOf(toolCallId), name };
     }
   }
 }

@@ -3,18 +3,26 @@ import type { AnswerParser, AnswerPart } from './answer_part';
 import { HarmonyParser } from './harmony';
 import { ReasoningSplitter, type ThoughtOrText } from './reasoning';
 import type { CallParser, ToolSchema } from './tools/call_parser';
-import { HermesParser } from './tools/hermes';
+import { CALL_START, HermesParser } from './tools/hermes';
 import { LLAMA_START, LlamaParser } from './tools/llama';
-import { MISTRAL_START, MistralParser } from './tools/mistral';
+import { GRANITE_END, GRANITE_START, MISTRAL_START, MistralParser } from './tools/mistral';
 
 /** How a model writes thoughts and calls. */
-export type AnswerFormat = 'hermes' | 'mistral' | 'llama' | 'harmony';
+export type AnswerFormat = 'hermes' | 'mistral' | 'granite' | 'llama' | 'harmony';
 
-/** By the control tokens that a tokenizer has; the model's name is never looked at. */
-export function answerFormat(tokenizer: Pick<Tokenizer, 'specialId'>): AnswerFormat {
+/**
+ * By the control tokens that a tokenizer has; the model's name is never looked at. Models that were made of Llama 3 keep its
+ * tokens beside their own. `knowsTools`: see ChatTemplate; else the model was told of Hermes' form.
+ */
+export function answerFormat(
+  tokenizer: Pick<Tokenizer, 'specialId'>,
+  knowsTools = true,
+): AnswerFormat {
   const has = (text: string) => tokenizer.specialId(text) !== null;
   if (has('<|channel|>') && has('<|message|>')) return 'harmony';
+  if (!knowsTools || has(CALL_START)) return 'hermes';
   if (has(MISTRAL_START)) return 'mistral';
+  if (has(GRANITE_START)) return 'granite';
   return has(LLAMA_START) ? 'llama' : 'hermes';
 }
 
@@ -23,13 +31,15 @@ export interface AnswerParserOptions {
   readonly isThinking: boolean;
   /** Calls are looked for when there are any. */
   readonly tools: readonly ToolSchema[];
+  /** Default true; see answerFormat. */
+  readonly knowsTools?: boolean;
 }
 
 export function answerParser(
   tokenizer: Pick<Tokenizer, 'specialId'>,
-  { isThinking, tools }: AnswerParserOptions,
+  { isThinking, tools, knowsTools }: AnswerParserOptions,
 ): AnswerParser {
-  const format = answerFormat(tokenizer);
+  const format = answerFormat(tokenizer, knowsTools);
   if (format === 'harmony') return new HarmonyParser();
   return new TaggedParser(isThinking, tools.length > 0 ? callParser(format, tools) : null);
 }
@@ -43,6 +53,8 @@ function callParser(
       return new HermesParser(tools);
     case 'mistral':
       return new MistralParser();
+    case 'granite':
+      return new MistralParser(GRANITE_START, GRANITE_END);
     case 'llama':
       return new LlamaParser(tools);
   }

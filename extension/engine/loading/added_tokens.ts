@@ -12,12 +12,17 @@ export interface AddedToken {
 
 const WORD_CHAR = /[\p{L}\p{N}_]/u;
 
+/** Gemma has learnt pages with these as one token each. */
+const HTML_TAG =
+  /^<\/?(?:table|caption|thead|tbody|tfoot|tr|th|td|h[1-6]|blockquote|strong|em|b|i|u|s|sub|sup|code)>$/;
+
 /**
  * A control token: plain text never encodes to it. Whether the model calls it special is not enough: Qwen does not for
- * its fill-in-the-middle and tool tokens. Only runs of blanks, which some vocabularies add whole, stay ordinary.
+ * its fill-in-the-middle and tool tokens. Only runs of blanks and HTML's tags, which some vocabularies add whole, stay
+ * ordinary.
  */
-export function isControl(token: AddedToken): boolean {
-  return token.special || !/^[\s▁]+$/.test(token.content);
+export function isControl({ special, content }: AddedToken): boolean {
+  return special || !(/^[\s▁]+$/.test(content) || HTML_TAG.test(content));
 }
 
 /** Finds added tokens in text: leftmost first, at one place the longest. */

@@ -5,7 +5,7 @@ import { EngineError } from '../errors';
 import { badModel, messageOf, oneLine, quote } from './bad_model';
 import { protectText, restoreText } from './control_text';
 import { renderTemplate, TemplateRejection, type TemplateProgram } from './jinja_sandbox';
-import { isJsonObject, type JsonObject, readTextFile } from './json_file';
+import { isJsonObject, type JsonObject, readJsonObject, readTextFile } from './json_file';
 import { allowedRoot } from './model_file';
 import type { Tokenizer } from './tokenizer';
 import { readTokenizerConfig } from './tokenizer_config';
@@ -31,6 +31,7 @@ export interface ChatOptions {
 /** A model's chat template: a Jinja program that writes a conversation the way the model was trained on it. */
 export class ChatTemplate {
   private program: TemplateProgram | null = null;
+  private readsTools: boolean | null = null;
 
   private constructor(
     private readonly file: string,
@@ -48,7 +49,7 @@ export class ChatTemplate {
     const file = isOwn ? own : config.file;
     const source = isOwn
       ? readTextFile(own, root, MAX_TEMPLATE)
-      : defaultTemplate(file, config.chatTemplate);
+      : (defaultTemplate(file, config.chatTemplate) ?? processorTemplate(folder, root));
     return source === null ? null : ChatTemplate.of(file, source, config.tokens, tokenizer);
   }
 
@@ -68,19 +69,30 @@ export class ChatTemplate {
     return new ChatTemplate(file, source, specialTokens, tokenizer);
   }
 
-  /** True when the template writes tool definitions by itself. */
+  /** True when the template writes tool definitions by itself; some look for them elsewhere than HF's renderer has them. */
   get knowsTools(): boolean {
-    return /\btools\b/.test(this.source);
+    return (this.readsTools ??= this.findTools());
+  }
+
+  /** True for Mistral's, which refuse longer names of calls. */
+  get wantsShortIds(): boolean {
+    return /alphanumeric/.test(this.source);
   }
 
   /** The conversation as text. Throws bad_request when the template refuses it, bad_model when it is broken. */
   render(messages: readonly ChatMessage[], options: ChatOptions): string {
     const variables: Record<string, unknown> = {
       ...this.specialTokens,
+      // As HF's renderer has them: defined, and none.
+      tools: null,
+      documents: null,
       messages,
       add_generation_prompt: options.addGenerationPrompt,
     };
-    if (options.enableThinking !== undefined) variables.enable_thinking = options.enableThinking;
+    if (options.enableThinking !== undefined) {
+      variables.enable_thinking = options.enableThinking;
+      variables.thinking = options.enableThinking; // Granite's and DeepSeek's name of it
+    }
     if (options.tools !== undefined && options.tools.length > 0) variables.tools = options.tools;
     try {
       return renderTemplate(this.parsed(), variables);
@@ -110,11 +122,41 @@ export class ChatTemplate {
     return this.tokenizer.encodeTemplate(text, (part) => restoreText(part, controls));
   }
 
+  private findTools(): boolean {
+    if (!/\btools\b/.test(this.source)) return false;
+    try {
+      return readsVariable(this.parsed(), 'tools');
+    } catch {
+      return true; // a broken template is reported where it renders
+    }
+  }
+
   /** Parsed at the first use: a broken chat template must not keep a model from completing code. */
   private parsed(): TemplateProgram {
     this.program ??= parse(tokenize(this.source, { lstrip_blocks: true, trim_blocks: true }));
     return this.program;
   }
+}
+
+/** Older image models keep it with what prepares images: chat_template.json. */
+function processorTemplate(folder: string, root: string): string | null {
+  const file = join(folder, 'chat_template.json');
+  if (!existsSync(file)) return null;
+  return defaultTemplate(file, readJsonObject(file, root, 2 * MAX_TEMPLATE).chat_template);
+}
+
+/** Whether some expression of a template is the variable `name`, which a property of that name is not. */
+function readsVariable(node: unknown, name: string): boolean {
+  if (Array.isArray(node)) return node.some((item) => readsVariable(item, name));
+  if (typeof node !== 'object' || node === null) return false;
+  const { type, value, computed } = node as Record<string, unknown>;
+  if (type === 'Identifier') return value === name;
+  return Object.entries(node).some(([key, child]) => {
+    const isName =
+      (type === 'MemberExpression' && key === 'property' && computed === false) ||
+      (type === 'KeywordArgumentExpression' && key === 'key');
+    return !isName && readsVariable(child, name);
+  });
 }
 
 /** `chat_template` is a text, or a list of named ones, of which the default is taken. */

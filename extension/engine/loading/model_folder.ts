@@ -48,7 +48,7 @@ export function hasCheckpoint(folder: string): boolean {
 /** Names of the GGUF models of a folder, of a split one its first part. Vision projectors are no models. */
 export function ggufModels(folder: string): string[] {
   return filesWithin(folder).filter(
-    (name) => name.endsWith('.gguf') && !isLaterPart(name) && !/^mmproj/i.test(name),
+    (name) => name.endsWith('.gguf') && !isLaterPart(name) && !/mmproj/i.test(name),
   );
 }
 

@@ -121,9 +121,10 @@ function describeGguf(
   modelTypes: readonly string[],
 ): InstalledModel {
   try {
-    const { sizeBytes, quantization, modelType, architecture } = ggufSummary(path);
+    const { sizeBytes, quantization, modelType, architecture, unknownType } = ggufSummary(path);
     const runs = modelType !== null && modelTypes.includes(modelType);
-    const unsupported = runs ? null : `general.architecture ${architecture} is not supported`;
+    const ofType = unknownType === null ? null : `tensors of type ${unknownType} are not supported`;
+    const unsupported = runs ? ofType : `general.architecture ${architecture} is not supported`;
     return { name, source, path, sizeBytes, quantization, modelType, unsupported };
   } catch (error) {
     return unreadable(name, source, path, error);

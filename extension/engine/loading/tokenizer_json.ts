@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AddedToken } from './added_tokens';
 import type { TokenTexts, Vocabulary } from './alphabet';
@@ -61,6 +62,7 @@ export function readTokenizerJson(
   kept: KeptTables | null = null,
 ): TokenizerJson {
   const file = join(folder, TOKENIZER_FILE);
+  if (!existsSync(file)) throw missing(folder, file);
   return withFile(file, root, MAX_TOKENIZER_BYTES, (opened) => {
     const isKept = kept !== null && opened.size >= MIN_KEPT_BYTES;
     const name = isKept ? tablesName(opened.identity()) : '';
@@ -72,6 +74,16 @@ export function readTokenizerJson(
     if (isKept && bpe !== null && json.tokens === bpe.tokens) keepBpe(kept, name, bpe);
     return json;
   });
+}
+
+/** Names the other form of a tokenizer that a folder has. */
+function missing(folder: string, file: string): Error {
+  const other = ['tekken.json', 'tokenizer.model'].find((name) => existsSync(join(folder, name)));
+  if (other === undefined) return badModel(file, 'missing');
+  return unsupportedModel(
+    file,
+    `missing; ${other} is not read: take a conversion of the model with ${TOKENIZER_FILE}, or a GGUF file`,
+  );
 }
 
 /** `bytes`: the whole file, unless its large parts are in `bpe`. */

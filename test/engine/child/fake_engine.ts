@@ -33,6 +33,7 @@ runChild(async ({ modelDir }, events): Promise<HeldEngine> => {
     fim: null,
     chat: {
       knowsTools: false,
+      wantsShortIds: false,
       encode: (messages) => tokenizer.encode(messages.map((m) => String(m.content)).join('\n')),
     },
     generationConfig: { sampling: {} },

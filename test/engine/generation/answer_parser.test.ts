@@ -13,6 +13,7 @@ const CONTROLS: Readonly<Record<AnswerFormat, readonly string[]>> = {
   hermes: ['<|im_start|>', '<|im_end|>'],
   mistral: ['[TOOL_CALLS]', '[INST]'],
   llama: ['<|python_tag|>', '<|eot_id|>'],
+  granite: ['<|tool_call|>', '<|end_of_text|>'],
   harmony: ['<|channel|>', '<|message|>', '<|start|>'],
 };
 const tokenizerOf = (format: AnswerFormat) => ({
@@ -100,6 +101,31 @@ const CASES: readonly Case[] = [
     format: 'mistral',
     text: 'a [TOOL_CALLS]b',
     said: 'a [TOOL_CALLS]b',
+  },
+  {
+    name: 'Granite 3: a list',
+    format: 'granite',
+    text: 'I look.<|tool_call|>[{"name": "now", "arguments": {}}, {"name": "write_file", "arguments": {"path": "x"}}]',
+    said: 'I look.',
+    calls: [
+      ['now', {}],
+      ['write_file', { path: 'x' }],
+    ],
+  },
+  {
+    name: 'Phi-4-mini: calls between two tokens',
+    format: 'granite',
+    text: '<|tool_call|>[{"name": "now", "arguments": {}}]<|/tool_call|><|tool_call|>{"name": "now", "arguments": {"a": 1}}<|/tool_call|>',
+    calls: [
+      ['now', {}],
+      ['now', { a: 1 }],
+    ],
+  },
+  {
+    name: 'Granite 3: what is no call stays text',
+    format: 'granite',
+    text: 'a <|tool_call|>b',
+    said: 'a <|tool_call|>b',
   },
   {
     name: 'Llama: the whole answer',
@@ -196,8 +222,21 @@ describe('answers of each format', () => {
     });
   }
 
+  test('a model that was made of Llama 3 has its own form; one that was told of Hermes’ has that', () => {
+    const smollm3 = ['<|python_tag|>', '<|eom_id|>', '<tool_call>', '</tool_call>'];
+    const tokenizer = { specialId: (text: string) => (smollm3.includes(text) ? 1 : null) };
+    assert.equal(answerFormat(tokenizer), 'hermes');
+    for (const format of ['mistral', 'granite', 'llama'] as const) {
+      assert.equal(answerFormat(tokenizerOf(format), false), 'hermes');
+    }
+    const told = { isThinking: false, tools: TOOLS, knowsTools: false };
+    const parser = answerParser(tokenizerOf('llama'), told);
+    const text = '<tool_call>{"name": "now", "arguments": {}}</tool_call>';
+    assert.deepEqual(parser.push(text), [{ kind: 'call', call: { name: 'now', arguments: '{}' } }]);
+  });
+
   test('a format is known by the control tokens', () => {
-    for (const format of ['hermes', 'mistral', 'llama', 'harmony'] as const) {
+    for (const format of ['hermes', 'mistral', 'granite', 'llama', 'harmony'] as const) {
       assert.equal(answerFormat(tokenizerOf(format)), format);
     }
   });

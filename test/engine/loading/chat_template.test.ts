@@ -98,6 +98,76 @@ test('the template comes from its own file, else from tokenizer_config.json, nam
   assertFails(() => load(config(7)), 'bad_model', 'chat_template: got 7');
 });
 
+test('a template knows tools when it reads the variable, not a key of that name', () => {
+  const knows = (source: string) => load({ 'chat_template.jinja': source }).knowsTools;
+  // Phi-4-mini looks for them in the system message, where nobody puts them.
+  const phi4 = `{% for message in messages %}{% if message['role'] == 'system' and 'tools' in message
+    and message['tools'] is not none and message.tools %}<|tool|>{{ message['tools'] }}{% endif %}{% endfor %}`;
+  assert.equal(knows(phi4), false);
+  assert.equal(knows("{# tools #}It's {{ 'tools' }}"), false);
+  for (const source of [
+    '{%- if tools %}{{ tools | tojson }}{% endif %}',
+    '{% for tool in tools %}{{ tool }}{% endfor %}',
+    '{% set all = namespace(list=tools) %}',
+    '{% macro m(list) %}{{ list }}{% endmacro %}{{ m(tools) }}',
+  ]) {
+    assert.equal(knows(source), true, source);
+  }
+});
+
+test('variables are those of Hugging Face: without tools they are none, thinking has two names', () => {
+  const chat = load({
+    'chat_template.jinja':
+      '{{ tools is defined and tools is none and documents is none }}{{ thinking is defined and not thinking }}',
+  });
+  assert.equal(chat.render(USER, { ...PROMPT, enableThinking: false }), 'truetrue');
+});
+
+test('older image models keep the template beside the image processor', () => {
+  const files = { 'chat_template.json': { chat_template: 'image' }, 'tokenizer_config.json': {} };
+  assert.equal(load(files).render(USER, PROMPT), 'image');
+});
+
+test('what the templates of the families ask of Jinja', () => {
+  const cases: [source: string, expected: string][] = [
+    // Qwen3, Qwen3-Coder
+    [
+      '{%- for m in messages[::-1] %}{% set i = (messages|length - 1) - loop.index0 %}{{ i }}{% endfor %}',
+      '10',
+    ],
+    [
+      "{%- macro list(items, tag='x') %}{% if items is mapping %}{% for k, v in items.items() %}<{{ tag }} {{ k }}>{{ v if v is string else v | tojson | safe }}{% endfor %}{% endif %}{% endmacro %}{{ list({'a': [1], 'b': 'c'}, tag='p') }}",
+      '<p a>[1]<p b>c',
+    ],
+    ["{{ '<think>a</think>\n\nb'.split('</think>')[-1].lstrip('\n') }}", 'b'],
+    // Mistral
+    [
+      "{%- set users = messages | selectattr('role', 'equalto', 'user') | list %}{% for m in messages %}{% if m == users[-1] %}{{ loop.index0 }}{% endif %}{% endfor %}",
+      '0',
+    ],
+    [
+      "{%- for k, v in {'name': 'a', 'return': 1}.items() if k != 'return' %}{{ k }}{{ loop.last }}{% endfor %}{{ 'call_123456789'[-9:] }}",
+      'nametrue123456789',
+    ],
+    // SmolLM3
+    ['{% generation %}{{ messages | length }}{% endgeneration %}', '2'],
+    // Llama 3, Granite
+    [
+      "{%- set date = strftime_now('%d %b %Y') if strftime_now is defined %}{{ date | length }}",
+      '11',
+    ],
+    ['{{ tools | tojson(indent=4) }}', 'null'],
+  ];
+  const messages = [...USER, { role: 'assistant', content: 'x' }];
+  for (const [source, expected] of cases) {
+    assert.equal(
+      load({ 'chat_template.jinja': source }).render(messages, PROMPT),
+      expected,
+      source,
+    );
+  }
+});
+
 test('control tokens in what users and tools say stay text, in the template and in the assistant’s turns they work', () => {
   const chat = load({
     'chat_template.jinja':

@@ -44,6 +44,8 @@ const HUB = '.cache/huggingface/hub/models--org--name';
 const QWEN3 = { model_type: 'qwen3', torch_dtype: 'bfloat16' };
 const WEIGHTS = safetensors({ a: f32([1]) });
 
+/** Type ids. */
+const [IQ2_XXS, IQ1_M] = [16, 29];
 const QWEN3_GGUF = gguf({
   metadata: { 'general.architecture': text('qwen3') },
   tensors: [{ name: 'a', shape: [4] }],
@@ -152,7 +154,7 @@ test('the list says of each model whether it runs, and why not', () => {
     '.lmstudio/models/a/two/rwkv.gguf': gguf({
       metadata: { 'general.architecture': text('rwkv6') },
     }),
-    '.lmstudio/models/a/two/mmproj-f16.gguf': 'GGUF',
+    '.lmstudio/models/a/two/gemma-mmproj-f16.gguf': 'GGUF',
     ...ollama('registry.ollama.ai/library/coder/3b', QWEN3_GGUF, 'a'),
     ...ollama('registry.ollama.ai/me/coder/latest', QWEN3_GGUF, 'b'),
     ...ollama('hf.co/org/name-GGUF/Q4_K_M', QWEN3_GGUF, 'c'),
@@ -201,6 +203,13 @@ test('what is at a path is told: a folder, a file, several files, nothing', () =
     'image/model.safetensors': WEIGHTS,
     'image/tokenizer.json': {},
     'script.py': 'import os',
+    'ud-iq2.gguf': gguf({
+      metadata: { 'general.architecture': text('qwen3') },
+      tensors: [
+        { name: 'v.a', type: IQ1_M, shape: [256] },
+        { name: 'token_embd.weight', type: IQ2_XXS, shape: [256] },
+      ],
+    }),
   });
   const reason = (name: string) => inspectModel(join(folder, name), ['qwen3']).unsupported;
   assert.equal(reason('one'), null);
@@ -210,6 +219,7 @@ test('what is at a path is told: a folder, a file, several files, nothing', () =
   assert.equal(reason('image'), null);
   assert.match(reason('two') ?? '', /several GGUF files: choose one/);
   assert.match(reason('none') ?? '', /is not there/);
+  assert.match(reason('ud-iq2.gguf') ?? '', /IQ2_XXS are not supported/);
   assert.match(reason('script.py') ?? '', /GGUF/);
   assert.match(reason('.') ?? '', /no safetensors weights and no GGUF file/);
 });

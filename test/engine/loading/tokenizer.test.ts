@@ -145,6 +145,21 @@ test('added tokens beyond the model’s rows are text: Gemma 3’s for images', 
   assert.equal(fitted.tokenBytes(271).length, 0);
 });
 
+test('HTML’s tags are ordinary where a vocabulary has them whole, as Gemma’s', () => {
+  const added_tokens = [
+    ...LLAMA.added_tokens,
+    { id: 271, content: '<table>', special: false },
+    { id: 272, content: '</td>', special: false },
+    { id: 273, content: '<unused0>', special: false },
+  ];
+  const gemma = loadTokenizer(
+    writeFiles(temporaryFolder(), { 'tokenizer.json': { ...LLAMA, added_tokens } }),
+  );
+  assert.deepEqual(gemma.encode('<table></td>'), [271, 272]);
+  assert.deepEqual([gemma.isSpecial(271), gemma.isSpecial(273)], [false, true]);
+  assert.ok(!gemma.encode('<s><unused0><|think|>').some((id) => gemma.isSpecial(id)));
+});
+
 test('what a text ends with, as embedding models want it', () => {
   const single = [
     { Sequence: { id: 'A', type_id: 0 } },

@@ -84,5 +84,8 @@ test('a pattern that may hang never runs', () => {
 
 test('files that are no tokenizer', () => {
   assertFails(() => loadTokenizer(temporaryFolder()), 'bad_model', 'tokenizer.json: missing');
+  const devstral = writeFiles(temporaryFolder(), { 'tekken.json': {} });
+  const parts = ['tokenizer.json: missing', 'tekken.json is not read', 'GGUF'];
+  assertFails(() => loadTokenizer(devstral), 'unsupported', ...parts);
   assertFails(() => load({ model: null }), 'bad_model', 'model: missing');
 });

@@ -8,6 +8,9 @@ import {
 } from './call_parser';
 
 export const MISTRAL_START = '[TOOL_CALLS]';
+/** Granite 3 and Phi-4-mini have the same list between other tokens. */
+export const GRANITE_START = '<|tool_call|>';
+export const GRANITE_END = '<|/tool_call|>';
 
 /**
  * Tool calls of Mistral's models: `[TOOL_CALLS][{"name": …, "arguments": {…}}, …]`, or since 2025
@@ -17,10 +20,15 @@ export class MistralParser implements CallParser {
   private held = '';
   private inCalls = false;
 
+  constructor(
+    private readonly start = MISTRAL_START,
+    private readonly end = '',
+  ) {}
+
   push(delta: string): TextOrCall[] {
     this.held += delta;
     if (this.inCalls) return [];
-    const { before, found, rest } = splitAtTag(this.held, MISTRAL_START);
+    const { before, found, rest } = splitAtTag(this.held, this.start);
     this.held = rest;
     this.inCalls = found;
     return before === '' ? [] : [{ kind: 'text', text: before }];
@@ -30,10 +38,18 @@ export class MistralParser implements CallParser {
     const { held, inCalls } = this;
     this.held = '';
     this.inCalls = false;
-    const calls = inCalls ? (listOf(held) ?? namedOf(held)) : null;
+    const calls = inCalls ? this.callsOf(held) : null;
     if (calls !== null) return calls.map((call) => ({ kind: 'call', call }));
-    const text = inCalls ? MISTRAL_START + held : held;
+    const text = inCalls ? this.start + held : held;
     return text === '' ? [] : [{ kind: 'text', text }];
+  }
+
+  private callsOf(held: string): ParsedCall[] | null {
+    if (this.end === '') return listOf(held) ?? namedOf(held);
+    const lists = held
+      .split(this.start)
+      .map((part) => listOf(part.trimEnd().replace(this.end, '')));
+    return lists.every((list) => list !== null) ? lists.flat() : null;
   }
 }
 

@@ -13,11 +13,12 @@ import { huggingFaceName, isNegatedExponential, type LayerNames } from './names'
 import type { GgufTensor } from './tensor_infos';
 
 const FLOATS = ['F32', 'F16', 'BF16'] as const;
+const SUPPORTED: readonly string[] = [...FLOATS, ...BLOCK_TYPES];
 /** What the rotary embedding was made with; the config has read it, or it follows from it. */
 const ROPE = /^rope_(freqs|factors_long|factors_short)\.|\.attn_rot_embd\./;
 
 /** What Ollama keeps in the same file: towers for images and sound, a head that guesses ahead. */
-const TOWERS = /^(?:v|mm|a|s|mtp)\./;
+export const TOWERS = /^(?:v|mm|a|s|mtp)\./;
 
 /** In either naming. */
 const LAYER = /^(?:blk|model\.layers)\.(\d+)\./;
@@ -114,6 +115,11 @@ export class GgufStore extends TensorStore {
   }
 }
 
+/** Whether weights of a type are decoded. */
+export function isDecoded(type: string): boolean {
+  return SUPPORTED.includes(type);
+}
+
 function stored(tensor: GgufTensor, dtype: StoredTensor['dtype']): StoredTensor {
   const { name, shape, file, offset, byteLength } = tensor;
   return { name, dtype, shape, file, offset, byteLength };
@@ -122,9 +128,8 @@ function stored(tensor: GgufTensor, dtype: StoredTensor['dtype']): StoredTensor 
 function blockType({ type, name, file }: GgufTensor): BlockType {
   const found = BLOCK_TYPES.find((candidate) => candidate === type.name);
   if (found !== undefined) return found;
-  const supported = [...FLOATS, ...BLOCK_TYPES].join(', ');
   throw unsupportedModel(
     file,
-    `${name}: type ${type.name} is not supported; supported: ${supported}`,
+    `${name}: type ${type.name} is not supported; supported: ${SUPPORTED.join(', ')}`,
   );
 }

@@ -22,6 +22,8 @@ export interface OutputOptions {
   readonly isThinking: boolean;
   /** Calls are looked for when there are any. */
   readonly tools: readonly ToolSchema[];
+  /** See AnswerParserOptions. */
+  readonly knowsTools?: boolean;
   /** Further calls are dropped, and the answer ends. */
   readonly onlyOneCall: boolean;
 }

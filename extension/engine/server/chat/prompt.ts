@@ -43,7 +43,7 @@ function encode(
   { messages, tools, thinking }: PromptInput,
 ): number[] {
   try {
-    const input = templateInput(messages, tools, template.knowsTools);
+    const input = templateInput(messages, tools, template);
     const options: ChatOptions = {
       addGenerationPrompt: true,
       tools: input.tools,

@@ -66,7 +66,7 @@ export async function prepareChat(engine: ServerEngine, input: ChatInput): Promi
     ...(grammar === undefined ? {} : { grammar }),
     ...(input.logprobs === undefined ? {} : { logprobs: input.logprobs }),
   }));
-  const output = { isThinking, tools, onlyOneCall: input.onlyOneCall };
+  const output = { isThinking, tools, onlyOneCall: input.onlyOneCall, ...knowledgeOf(engine) };
   return { promptTokens: ids.length, forcedTokens: forcedIds.length, requests, output };
 }
 
@@ -84,13 +84,18 @@ function constrain(
   return { forcedIds: closes ? engine.tokenizer.encodeTemplate(closeThoughts()) : [], grammar };
 }
 
+/** Whether the template has told the model of tools in the model's own form. */
+function knowledgeOf({ chat }: ServerEngine): { knowsTools?: boolean } {
+  return chat === null ? {} : { knowsTools: chat.knowsTools };
+}
+
 function forced(
   engine: ServerEngine,
   tools: readonly ToolDefinition[],
   isThinking: boolean,
 ): ForcedCall {
   try {
-    const call = forceCall(engine.tokenizer, tools, isThinking);
+    const call = forceCall(engine.tokenizer, tools, { isThinking, ...knowledgeOf(engine) });
     checkGrammar(engine, call.grammar, 'tools');
     return call;
   } catch (error) {
