@@ -24,11 +24,14 @@ export function placeOf(around: Surroundings, mode: MultilineMode): Place {
   return { kind: 'line', then };
 }
 
+/** A longer line is data or minified code; to look for words in it costs more than it tells. */
+const MAX_HEADER = 1000;
+
 /** True when a block begins after this line. */
 export function opensBlock(line: string, traits: LanguageTraits): boolean {
   const code = line.trimEnd();
   if (/[({[]$/.test(code)) return true;
   if (/=>$/.test(code)) return true;
   if (traits.colonBlocks && /[^:]:$/.test(code)) return true;
-  return traits.blockWords?.open.test(code) ?? false;
+  return code.length <= MAX_HEADER && (traits.blockWords?.open.test(code) ?? false);
 }

@@ -39,7 +39,9 @@ export interface LineScan {
 
 const CLOSER_OF: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
 const CLOSERS = ')]}';
-const REGEX_MAY_FOLLOW = /(?:^|[(,=:[!&|?{};+]|\breturn)\s*$/;
+const BEFORE_REGEX = '(,=:[!&|?{};+';
+/** A regular expression is shorter. Without a limit each `/` of minified code would be a search through all of it. */
+const MAX_LITERAL = 512;
 
 /**
  * Reads one line as code: skips strings and comments, keeps the open brackets. No grammar; good for code that is
@@ -123,11 +125,23 @@ function opens(line: string, i: number, traits: LanguageTraits): Opened | null {
     const literal = /^'(?:\\[^']+|[^'\\])'/.exec(line.slice(i, i + 16));
     return literal ? { length: literal[0].length, inside: null } : null;
   }
-  if (char === '/' && traits.regexLiterals && REGEX_MAY_FOLLOW.test(line.slice(0, i))) {
-    const literal = /^\/(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\[])+\//.exec(line.slice(i));
+  if (char === '/' && traits.regexLiterals && regexMayFollow(line, i)) {
+    const text = line.slice(i, i + MAX_LITERAL);
+    const literal = /^\/(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\[])+\//.exec(text);
     return literal ? { length: literal[0].length, inside: null } : null;
   }
   return null;
+}
+
+/** False where a `/` divides: behind a value. */
+function regexMayFollow(line: string, at: number): boolean {
+  let end = at;
+  while (end > 0 && /\s/.test(line.charAt(end - 1))) end--;
+  return (
+    end === 0 ||
+    BEFORE_REGEX.includes(line.charAt(end - 1)) ||
+    /\breturn$/.test(line.slice(Math.max(0, end - 'return'.length - 1), end))
+  );
 }
 
 /** Pops to the partner of `char`; brackets left open above it are dropped with it. False when there is none. */

@@ -124,11 +124,13 @@ function loneClosers(
   let state: ScanState = { ...OUTSIDE, inside: atCursor.inside };
   lines.forEach((line, row) => {
     const before = row > 0 ? '' : lineBefore;
-    const indent = indentWidth(before + line, tabSize);
+    const full = before + line;
+    const indent = indentWidth(full, tabSize);
     const scan = scanLine(line, state, traits, indent);
     state = scan.state;
+    const start = full.search(/\S/);
     for (const { char, index } of scan.lone) {
-      const begins = isBlank(before + line.slice(0, index));
+      const begins = before.length + index === start;
       if (')]}'.includes(char)) closers.push({ char, indent: begins ? indent : null });
     }
   });
@@ -147,15 +149,31 @@ function partners(
   const spare: Opener[] = [];
   let inner = stack.length - 1;
   for (const { char, indent } of closers) {
-    const candidates = stack.slice(0, inner + 1).filter((opener) => opener.closer === char);
-    const aligned = candidates.findLast((opener) => opener.indent === indent);
-    const partner = aligned ?? candidates.findLast((opener) => opener.indent >= (indent ?? 0));
+    const partner = partnerOf(stack, inner, char, indent);
     if (partner) {
-      served.add(partner);
-      inner = stack.indexOf(partner) - 1;
+      served.add(partner.opener);
+      inner = partner.index - 1;
     } else {
       spare.push({ closer: char, indent: indent ?? 0 });
     }
   }
   return { pending: stack.map((opener) => ({ ...opener, served: served.has(opener) })), spare };
+}
+
+/** The innermost opener of that column, else the innermost one that does not stand left of it; from `inner` outwards. */
+function partnerOf(
+  stack: readonly Opener[],
+  inner: number,
+  closer: string,
+  indent: number | null,
+): { readonly opener: Opener; readonly index: number } | null {
+  let deeper: { opener: Opener; index: number } | null = null;
+  for (let index = inner; index >= 0; index--) {
+    const opener = stack[index];
+    if (opener?.closer !== closer) continue;
+    if (opener.indent === indent) return { opener, index };
+    if (opener.indent >= (indent ?? 0)) deeper ??= { opener, index };
+    if (deeper && indent === null) break;
+  }
+  return deeper;
 }

@@ -7,6 +7,8 @@ const ANCHOR_LINES = 16;
 const ANCHOR_CHARS = 256;
 /** A line with more characters than this for each token of the budget does not fit, and need not be counted. */
 const MAX_CHARS_PER_TOKEN = 16;
+/** A line above that takes more of the budget is data; the lines below it are all kept. */
+const LONG_LINE_SHARE = 0.25;
 /** What is kept of a line that does not fit; of code, nearly all of it fits then. */
 const KEPT_CHARS_PER_TOKEN = 2;
 /** Lines whose token count is remembered; a document's lines change little between keystrokes. */
@@ -44,13 +46,17 @@ export function prefixWindow(
   const lines = prefix.split(/(?<=\n)/);
   let used = 0;
   let fits = lines.length;
+  let count = 0;
   while (fits > 0) {
-    used += counter.within(lines[fits - 1] ?? '', budget);
-    if (used > budget) break;
+    count = counter.within(lines[fits - 1] ?? '', budget);
+    if (used + count > budget) break;
+    used += count;
     fits--;
   }
   if (fits === 0) return prefix;
   if (fits === lines.length) return lineEnd(lines.at(-1) ?? '', budget, counter);
+  // A long line is a border that typing does not move.
+  if (count > budget * LONG_LINE_SHARE) return lines.slice(fits).join('');
   const step = ANCHOR_LINES;
   const anchor = Math.ceil((firstLine + fits) / step) * step - firstLine;
   // Where a step of lines is longer than the budget, any line has to do.

@@ -3,6 +3,8 @@ import type { CompletionRequest } from '../../protocol/completion';
 /** Far more than a prompt holds, and little enough to cut and send in a millisecond. */
 const PREFIX_CHARS = 48 * 1024;
 const SUFFIX_CHARS = 12 * 1024;
+/** A line above that is longer (data, minified code) ends what is read: it would leave no room for the others. */
+const MAX_LINE_ABOVE = PREFIX_CHARS / 4;
 /** A cut prefix begins at a multiple of this many lines, so that it begins there at the next keystroke too. */
 const ANCHOR_LINES = 64;
 
@@ -51,10 +53,7 @@ export function textAround(
   const line = view.line(cursor.line);
   const head = line.slice(0, selected?.start ?? cursor.character) + (selected?.text ?? '');
   const rest = line.slice(selected?.end ?? cursor.character);
-  let first = cursor.line;
-  let size = head.length;
-  while (first > 0 && size < PREFIX_CHARS) size += view.line(--first).length + eol.length;
-  if (first > 0) first = Math.min(Math.ceil(first / ANCHOR_LINES) * ANCHOR_LINES, cursor.line);
+  const first = firstLineOf(view, cursor.line, PREFIX_CHARS - head.length, eol);
   const above = Array.from({ length: cursor.line - first }, (_, i) => view.line(first + i) + eol);
 
   let suffix = rest;
@@ -66,6 +65,23 @@ export function textAround(
     prefixLine: first,
     suffix: suffix.slice(0, SUFFIX_CHARS * 2),
   };
+}
+
+/** The line that a prefix begins with which has `room` characters for the lines above the cursor's. */
+function firstLineOf(view: TextView, cursorLine: number, room: number, eol: string): number {
+  let first = cursorLine;
+  let left = room;
+  while (first > 0) {
+    const { length } = view.line(first - 1);
+    if (length > MAX_LINE_ABOVE) return first;
+    left -= length + eol.length;
+    if (left < 0) {
+      const anchor = Math.ceil(first / ANCHOR_LINES) * ANCHOR_LINES;
+      return anchor < cursorLine ? anchor : first;
+    }
+    first--;
+  }
+  return first;
 }
 
 /** The end of one long line, cut in steps for the same reason as lines are. */

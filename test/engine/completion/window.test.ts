@@ -46,6 +46,11 @@ describe('prefix window', () => {
     assert.equal(prefixWindow(lines(95), 0, 50, counter), lines(5, 90));
   });
 
+  it('begins just below a line of data that does not fit, whatever the step', () => {
+    const text = `${'x'.repeat(900)}\n${lines(20)}`;
+    assert.equal(prefixWindow(text, 0, 500, counter), lines(20));
+  });
+
   it('cuts a line that is longer than the budget, and not at every character anew', () => {
     const line = 'x'.repeat(5000);
     const window = prefixWindow(line, 0, 600, counter);

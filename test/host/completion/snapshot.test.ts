@@ -62,6 +62,22 @@ describe('snapshot', () => {
   });
 });
 
+describe('a line above that is too long', () => {
+  const image = `const icon = '${'A'.repeat(5_000_000)}';`;
+
+  it('is left out, so that the request stays within the limits', () => {
+    const { prefix } = textAround(view([image, '']), { line: 1, character: 0 }, null, '\n');
+    assert.equal(prefix, '');
+  });
+
+  it('takes no line below it away', () => {
+    const lines = ['// head', image, ...Array.from({ length: 40 }, (_, i) => `line ${i}`)];
+    const { prefix, prefixLine } = textAround(view(lines), { line: 41, character: 4 }, null, '\n');
+    assert.equal(prefixLine, 2);
+    assert(prefix.startsWith('line 0\nline 1\n') && prefix.endsWith('line 38\nline'), prefix);
+  });
+});
+
 describe('cells of a notebook', () => {
   it('stand above in order', () => {
     assert.equal(cellsAbove(['a = 1\n', 'b = 2'], '\n'), 'a = 1\n\nb = 2\n\n');
