@@ -71,9 +71,11 @@ export interface CompletionResult {
   readonly timings: CompletionTimings;
 }
 
-/** Text so far, whole; it only grows while the request runs, and it may end in the middle of a line. */
+/** Text so far, whole; it only grows while the request runs, and it may end in the middle of a line. '\n' line ends. */
 export interface CompletionPartial {
   readonly text: string;
+  /** As in the result; of no meaning while `text` has one line. */
+  readonly replaceAfter: number;
 }
 
 const MAX_TEXT = 64 * 1024;
@@ -110,4 +112,5 @@ export const checkCompletionResult: Check<CompletionResult> = object<CompletionR
 
 export const checkCompletionPartial: Check<CompletionPartial> = object<CompletionPartial>({
   text: text(MAX_TEXT),
+  replaceAfter: count,
 });

@@ -25,7 +25,7 @@ describe('peer', () => {
     const { host, engine } = connectedPair();
     handle(engine, 'complete', async (params, { partial }) => {
       assert.deepEqual(params, REQUEST);
-      for (const text of ['4', '42', '42;']) partial({ text });
+      for (const text of ['4', '42', '42;']) partial({ text, replaceAfter: 0 });
       return RESULT;
     });
     const partials: string[] = [];
@@ -37,7 +37,7 @@ describe('peer', () => {
   it('carries a cancellation', async () => {
     const { host, engine } = connectedPair();
     handle(engine, 'complete', async (_, { token, partial }) => {
-      partial({ text: '4' });
+      partial({ text: '4', replaceAfter: 0 });
       if (!token.isCancellationRequested) {
         await new Promise((resolve) => token.onCancellationRequested(resolve));
       }

@@ -79,7 +79,7 @@ export class Session {
       this.ready().completion.use((engine) =>
         engine.complete(request, {
           signal: signalOf(token),
-          onPartial: (text) => partial({ text }),
+          onPartial: partial,
         }),
       ),
     );

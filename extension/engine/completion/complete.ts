@@ -1,4 +1,8 @@
-import type { CompletionRequest, CompletionResult } from '../../protocol/completion';
+import type {
+  CompletionPartial,
+  CompletionRequest,
+  CompletionResult,
+} from '../../protocol/completion';
 import type { CompletionEngine } from './engine';
 import { middleOf, type WriteMiddle } from './middle';
 import { placeOf } from './place';
@@ -7,8 +11,8 @@ import { lookAround } from './surroundings';
 
 export interface CompleteOptions {
   readonly signal?: AbortSignal;
-  /** The suggestion so far, whole; the end may still be cut. '\n' line ends. */
-  readonly onPartial?: (text: string) => void;
+  /** The suggestion so far, whole; the end may still be cut. */
+  readonly onPartial?: (partial: CompletionPartial) => void;
   /** Token healing at the cursor; default on (see `anllm eval --no-heal` for what it brings). */
   readonly heal?: boolean;
 }
@@ -43,8 +47,8 @@ export async function completeWith(
       signal,
       onText: (delta) => {
         const more = shaper.push(delta);
-        const text = shaper.preview();
-        if (text !== '') onPartial?.(text);
+        const partial = shaper.preview();
+        if (partial.text !== '') onPartial?.(partial);
         return more;
       },
     },

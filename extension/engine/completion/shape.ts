@@ -1,4 +1,9 @@
-import type { CompletionResult, EmptyReason, StopCause } from '../../protocol/completion';
+import type {
+  CompletionPartial,
+  CompletionResult,
+  EmptyReason,
+  StopCause,
+} from '../../protocol/completion';
 import { closeOpened } from './closing';
 import { indentText, indentWidth, isBlank, restyleIndent } from './indent';
 import { overlap, RestCloser } from './line_rest';
@@ -70,10 +75,17 @@ export class Shaper {
     return false;
   }
 
-  /** Text so far. It may lose some of its end when a whole line shows that the line does not belong here. */
-  preview(): string {
-    if (!this.started) return '';
-    return [...this.lines, ...(this.stop ? [] : [this.tail])].join('\n');
+  /**
+   * The suggestion so far: whole lines as they will be inserted, and the line that is being written. It may lose some of
+   * its end when a whole line shows that the line does not belong here.
+   */
+  preview(): CompletionPartial {
+    if (!this.started) return { text: '', replaceAfter: 0 };
+    const isBlankStart =
+      isBlank(this.tail) && (this.lines.length > 0 || this.around.lineBefore === '');
+    const last = this.stop || isBlankStart ? [] : [this.tail];
+    const lines = this.restyled([...this.lines, ...last]);
+    return { text: lines.join('\n'), replaceAfter: this.rest.used };
   }
 
   /** Call once, when the generation ended. */
@@ -280,9 +292,7 @@ export class Shaper {
 
   private complete(stop: StopCause): Shaped {
     const { around } = this;
-    const lines = closeOpened(this.lines, around).map((line, row) =>
-      row > 0 || around.lineBefore === '' ? restyleIndent(line, around.style) : line,
-    );
+    const lines = this.restyled(closeOpened(this.lines, around));
     const last = lines.length - 1;
     let replaceAfter = this.rest.used;
     const taken = around.rest.slice(0, replaceAfter);
@@ -301,6 +311,14 @@ export class Shaper {
       lines.push(indentText(this.place.indent, around.style));
     }
     return { text: lines.join('\n'), replaceAfter, reason: null, stop };
+  }
+
+  /** In the editor's tabs or blanks. */
+  private restyled(lines: readonly string[]): string[] {
+    const { lineBefore, style } = this.around;
+    return lines.map((line, row) =>
+      row > 0 || lineBefore === '' ? restyleIndent(line, style) : line,
+    );
   }
 
   private empty(reason: EmptyReason, stop: StopCause): Shaped {

@@ -35,7 +35,7 @@ export function typingBetween(from: Snapshot, to: Snapshot): Typing | null {
   const typedOver = -grown;
   if (typedOver > 0 && typedOver <= MAX_AUTO_CLOSED && from.suffix.endsWith(to.suffix)) {
     const over = from.suffix.slice(0, typedOver);
-    return typed.endsWith(over.slice(-1)) && CLOSERS.test(over)
+    return CLOSERS.test(over) && contains(typed, over)
       ? { typed, autoClosed: '', typedOver }
       : null;
   }

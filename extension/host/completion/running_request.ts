@@ -1,10 +1,10 @@
-import type { CompletionResult } from '../../protocol/completion';
+import type { CompletionPartial, CompletionResult } from '../../protocol/completion';
 import { afterTyping, typingBetween, type Offer } from './offer';
 import type { Snapshot } from './snapshot';
 
 export type Send = (
   signal: AbortSignal,
-  onPartial: (text: string) => void,
+  onPartial: (partial: CompletionPartial) => void,
 ) => Promise<CompletionResult>;
 
 /** Nobody waits any more: the editor asks again within this time after a keystroke, or not at all. */
@@ -25,6 +25,7 @@ export class RunningRequest {
   private readonly listeners = new Set<() => void>();
   /** The stream so far, in the document's line ends. */
   private text = '';
+  private replaceAfter = 0;
   private settled = false;
   private waiting = 0;
   private abandoned: NodeJS.Timeout | undefined;
@@ -40,8 +41,9 @@ export class RunningRequest {
       this.early = true;
       this.changed();
     }, earlyMs);
-    this.result = send(this.controller.signal, (text) => {
+    this.result = send(this.controller.signal, ({ text, replaceAfter }) => {
       this.text = text.replaceAll('\n', snapshot.eol);
+      this.replaceAfter = replaceAfter;
       this.changed();
     });
     const settle = (): void => {
@@ -95,7 +97,7 @@ export class RunningRequest {
     if (end < 0) return null;
     const lines = this.text.slice(0, end).trimEnd();
     const typing = typingBetween(this.snapshot, snapshot);
-    return typing && afterTyping({ text: lines, replaceAfter: 0 }, typing);
+    return typing && afterTyping({ text: lines, replaceAfter: this.replaceAfter }, typing);
   }
 
   private change(signal: AbortSignal): Promise<void> {

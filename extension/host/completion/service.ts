@@ -1,4 +1,8 @@
-import type { CompletionRequest, CompletionResult } from '../../protocol/completion';
+import type {
+  CompletionPartial,
+  CompletionRequest,
+  CompletionResult,
+} from '../../protocol/completion';
 import type { Debounce } from './debounce';
 import type { Decision, Outcome } from './decisions';
 import { afterTyping, typingBetween, type Offer } from './offer';
@@ -11,7 +15,7 @@ export const EARLY_MS = 250;
 
 export interface AskOptions {
   readonly signal: AbortSignal;
-  readonly onPartial: (partial: { readonly text: string }) => void;
+  readonly onPartial: (partial: CompletionPartial) => void;
 }
 export type AskEngine = (
   request: CompletionRequest,
@@ -149,8 +153,7 @@ export class CompletionService {
     };
     const running = new RunningRequest(
       snapshot,
-      (signal, onPartial) =>
-        this.options.ask(request, { signal, onPartial: ({ text }) => onPartial(text) }),
+      (signal, onPartial) => this.options.ask(request, { signal, onPartial }),
       EARLY_MS,
     );
     this.running = running;

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { complete } from '../../../extension/engine/completion/complete';
 import type { CompletionEngine } from '../../../extension/engine/completion/engine';
 import { EngineError } from '../../../extension/engine/errors';
+import type { CompletionPartial } from '../../../extension/protocol/completion';
 import type { GenerateRequest } from '../../../extension/engine/generation/types';
 import { requestAt } from './marked';
 import { fim, tokenizer } from './sprout';
@@ -70,10 +71,29 @@ describe('complete', () => {
   it('streams what is sure to grow only', async () => {
     const seen: string[] = [];
     await complete(new ScriptedEngine('  a();\n  b();\n}\n'), requestAt('f() {\n▮'), {
-      onPartial: (text) => seen.push(text),
+      onPartial: ({ text }) => seen.push(text),
     });
     for (const [i, text] of seen.entries()) assert(text.startsWith(seen[i - 1] ?? ''), text);
     assert.equal(seen.at(-1), '  a();\n  b();\n}');
+  });
+
+  it('streams what the result begins with: in the editor’s tabs or blanks, over what it takes the place of', async () => {
+    const cases = [
+      { document: 'if (▮)\n', writes: 'a) {\n  b();\n  c();\n}\n' },
+      { document: 'f() {▮\n', writes: '\n\ta();\n\t\tb();\n\tc();\n}\n' },
+      { document: 'f() {▮\n', writes: '\n  a();\n    b();\n}\n', insertSpaces: false },
+    ];
+    for (const { document, writes, ...style } of cases) {
+      const seen: CompletionPartial[] = [];
+      const result = await complete(new ScriptedEngine(writes), requestAt(document, style), {
+        onPartial: (partial) => seen.push(partial),
+      });
+      assert(seen.length > 10);
+      for (const { text, replaceAfter } of seen) {
+        assert(result.text.startsWith(text.slice(0, text.lastIndexOf('\n') + 1)), text);
+        if (text.includes('\n')) assert.equal(replaceAfter, result.replaceAfter, text);
+      }
+    }
   });
 
   it('ends at the control tokens of the format', async () => {

@@ -40,7 +40,7 @@ describe('completion on a remote server', () => {
     });
     const partials: string[] = [];
     const result = await engine.complete(requestAt('const a = 1;\nconst x = ▮\nconst y = 2;\n'), {
-      onPartial: (text) => partials.push(text),
+      onPartial: ({ text }) => partials.push(text),
     });
     assert.equal(result.text, '42; // é');
     assert.equal(result.stop, 'line');

@@ -26,7 +26,7 @@ const RESULT: CompletionResult = {
 interface Held {
   readonly request: CompletionRequest;
   readonly signal: AbortSignal;
-  stream(text: string): void;
+  stream(text: string, replaceAfter?: number): void;
   finish(result: Partial<CompletionResult>): Promise<void>;
   fail(error: Error): Promise<void>;
 }
@@ -79,7 +79,7 @@ class Lab {
       this.held.push({
         request,
         signal,
-        stream: (text) => onPartial({ text }),
+        stream: (text, replaceAfter = 0) => onPartial({ text, replaceAfter }),
         finish: (result) => {
           resolve({ ...RESULT, ...result });
           return settle();
@@ -224,6 +224,20 @@ describe('completion service', () => {
     await new Promise((resolve) => setTimeout(resolve, EARLY_MS + 50));
     await lab.last().finish({ text: 'const a = 1;' });
     assert.equal(await answer, 'const a = 1;');
+  });
+
+  it('takes the place of the editor’s brackets in what it shows early, and goes on when that is accepted', async () => {
+    const lab = new Lab();
+    const controller = new AbortController();
+    const asked = lab.service.suggest(snapshotAt('if (▮)\n'), false, controller.signal);
+    await settle();
+    lab.last().stream('a) {\n  b();\n  c', 1);
+    await new Promise((resolve) => setTimeout(resolve, EARLY_MS + 50));
+    assert.deepEqual((await asked)?.offer, { text: 'a) {\n  b();', replaceAfter: 1 });
+    const { answer } = await lab.type('if (a) {\n  b();▮\n');
+    await lab.last().finish({ text: 'a) {\n  b();\n  c();\n}', replaceAfter: 1 });
+    assert.equal(await answer, '\n  c();\n}');
+    assert.equal(lab.held.length, 1);
   });
 
   it('does not offer again what was accepted', async () => {
