@@ -17,7 +17,11 @@ export interface GeneratorParts {
   readonly prefillStep: number;
 }
 
-/** Prompt tokens in, text out, one request at a time, over the simple cache: what the scheduler is compared with. */
+/**
+ * Prompt tokens in, text out, one request at a time, over the simple cache: what the scheduler is compared with. Tokens are
+ * drawn where the scheduler's are: the backend's float32 sums and the sampler's float64 ones may differ where two tokens
+ * meet.
+ */
 export class ColdGenerator {
   private tail: Promise<unknown> = Promise.resolve();
   private readonly answers: AnswerFactory;
@@ -47,9 +51,9 @@ export class ColdGenerator {
     const answer = this.answers.begin(request);
     let prefilled = started;
     try {
-      const logits = await this.prefill(slot, request);
+      const first = await this.prefill(slot, request, answer);
       prefilled = performance.now();
-      if (logits !== null) await this.decode(slot, request, logits, answer);
+      if (first !== null) await this.decode(slot, request, first, answer);
     } catch (error) {
       if (!isCancelled(error)) throw error;
     } finally {
@@ -68,35 +72,43 @@ export class ColdGenerator {
     };
   }
 
-  /** Logits of the prompt's last token, or null after an abort. */
+  /** What the first token is drawn from, or null after an abort. */
   private async prefill(
     slot: Slot,
     { ids, signal }: GenerateRequest,
-  ): Promise<Float32Array | null> {
+    answer: Answer,
+  ): Promise<Float32Array | number | null> {
     for (;;) {
       if (signal?.aborted === true) return null;
       const start = slot.tokens.length;
       const end = Math.min(ids.length, start + this.parts.prefillStep);
-      const logits = await extend(
-        this.parts.executable,
-        slot,
-        ids.slice(start, end),
-        end === ids.length,
-      );
-      if (logits !== null) return logits;
+      const isLast = end === ids.length;
+      const row = await this.extend(slot, ids.slice(start, end), isLast ? answer : null);
+      if (row !== null) return row;
     }
   }
 
   private async decode(
     slot: Slot,
     { signal }: GenerateRequest,
-    first: Float32Array,
+    first: Float32Array | number,
     answer: Answer,
   ): Promise<void> {
-    let logits: Float32Array | null = first;
-    while (logits !== null && answer.draw(logits)) {
+    let row: Float32Array | number | null = first;
+    while (row !== null && answer.draw(row)) {
       if (signal?.aborted === true) return;
-      logits = await extend(this.parts.executable, slot, answer.tokens.slice(-1), true);
+      row = await this.extend(slot, answer.tokens.slice(-1), answer);
     }
+  }
+
+  /** `drawnFor`: the answer whose next token is drawn after these. */
+  private extend(
+    slot: Slot,
+    ids: readonly number[],
+    drawnFor: Answer | null,
+  ): Promise<Float32Array | number | null> {
+    const { executable, vocabSize } = this.parts;
+    const next = drawnFor && { draw: drawnFor.drawAfter([]), vocabSize };
+    return extend(executable, slot, ids, next);
   }
 }

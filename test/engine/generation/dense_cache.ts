@@ -1,6 +1,7 @@
-import type { Executable, StepBatch } from '../../../extension/engine/backend/backend';
+import type { Draw, Executable, StepBatch } from '../../../extension/engine/backend/backend';
 import { EngineError } from '../../../extension/engine/errors';
 import { blocksFor } from '../../../extension/engine/cache/blocks';
+import { drawStep } from '../../../extension/engine/generation/scheduler/draw_step';
 
 /** A sequence's place in the KV pool and the tokens whose keys and values are there. */
 export interface Slot {
@@ -65,16 +66,23 @@ export class DenseCache {
   }
 }
 
+/** How the token after a step's last one is drawn: by the backend, or, with null, from logits. */
+export interface NextToken {
+  readonly draw: Draw | null;
+  readonly vocabSize: number;
+}
+
 /**
- * Runs one sequence's next tokens and appends them to its slot. Returns logits [vocab] of the last one, or null when
- * they are not wanted. When the step fails the slot keeps only what was valid before.
+ * Runs one sequence's next tokens and appends them to its slot. Returns what the scheduler would draw the next token from:
+ * logits [vocab], or the id that the backend drew; null when no next one is wanted. When the step fails the slot keeps only
+ * what was valid before.
  */
 export async function extend(
   executable: Executable,
   slot: Slot,
   ids: readonly number[],
-  wantLogits: boolean,
-): Promise<Float32Array | null> {
+  next: NextToken | null,
+): Promise<Float32Array | number | null> {
   const start = slot.tokens.length;
   const batch: StepBatch = {
     tokens: Int32Array.from(ids),
@@ -82,15 +90,18 @@ export async function extend(
     offsets: Int32Array.of(0, ids.length),
     blockTables: slot.blockTable,
     blocksPerSequence: slot.blockTable.length,
-    logitRows: wantLogits ? Int32Array.of(ids.length - 1) : new Int32Array(),
+    logitRows: next ? Int32Array.of(ids.length - 1) : new Int32Array(),
     stateSlots: Int32Array.of(slot.index),
   };
-  const logits = await executable.step(batch).catch((error: unknown) => {
-    if (slot.isRecurrent) slot.tokens.length = 0; // a failed step leaves the state void
-    throw error;
-  });
+  const draws = next ? [next.draw] : [];
+  const rows = await drawStep(executable, batch, draws, next?.vocabSize ?? 0).catch(
+    (error: unknown) => {
+      if (slot.isRecurrent) slot.tokens.length = 0; // a failed step leaves the state void
+      throw error;
+    },
+  );
   for (const id of ids) slot.tokens.push(id);
-  return wantLogits ? logits : null;
+  return rows[0] ?? null;
 }
 
 function commonPrefix(a: readonly number[], b: readonly number[]): number {
