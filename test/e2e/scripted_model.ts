@@ -5,6 +5,7 @@ import type { Session } from './session';
 /** A server in the place of a model: it says what it was told to, line by line. */
 export class ScriptedModel {
   private text = '';
+  private finish: 'stop' | 'length' = 'stop';
   private held: Promise<void> | null = null;
   private release: () => void = () => undefined;
 
@@ -35,9 +36,13 @@ export class ScriptedModel {
     return this.server().aborted;
   }
 
-  /** The next answers are this text. With `hold` their second half waits for `goOn`. */
-  says(text: string, { hold = false } = {}): void {
+  /** The next answers are this text, with this end. With `hold` their second half waits for `goOn`. */
+  says(
+    text: string,
+    { hold = false, finish = 'stop' }: { hold?: boolean; finish?: 'stop' | 'length' } = {},
+  ): void {
     this.text = text;
+    this.finish = finish;
     this.held = hold ? new Promise((done) => (this.release = done)) : null;
   }
 
@@ -60,7 +65,8 @@ export class ScriptedModel {
       response.write(`data: ${JSON.stringify({ choices })}\n\n`);
       await new Promise(setImmediate);
     }
-    response.end('data: [DONE]\n\n');
+    const end = [{ index: 0, delta: {}, finish_reason: this.finish }];
+    response.end(`data: ${JSON.stringify({ choices: end })}\n\ndata: [DONE]\n\n`);
   }
 }
 

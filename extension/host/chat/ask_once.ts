@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { MODEL_SAMPLING, type ChatMessage } from '../../protocol/chat';
+import { MODEL_SAMPLING, type ChatEnd, type ChatMessage } from '../../protocol/chat';
 import type { EngineSupervisor } from '../engine/supervisor';
 
 export interface Question {
@@ -14,17 +14,23 @@ export interface Question {
   readonly onText?: (text: string) => void;
 }
 
-/** Asks outside of any conversation, without tools or thoughts. @returns the answer's text, as far as it came */
+export interface OneAnswer {
+  /** As far as it came. */
+  readonly text: string;
+  readonly finish: ChatEnd;
+}
+
+/** Asks outside of any conversation, without tools or thoughts. An abort resolves with the end 'cancelled'. */
 export async function askOnce(
   engine: Pick<EngineSupervisor, 'chat'>,
   { title, messages, temperature, maxTokens, controller, onText }: Question,
-): Promise<string> {
+): Promise<OneAnswer> {
   const location = vscode.ProgressLocation.Notification;
   return vscode.window.withProgress({ location, title, cancellable: true }, async (_, token) => {
     const listener = token.onCancellationRequested(() => controller.abort());
     let text = '';
     try {
-      await engine.chat(
+      const { finish } = await engine.chat(
         {
           messages,
           tools: [],
@@ -42,9 +48,12 @@ export async function askOnce(
           },
         },
       );
+      return { text, finish };
+    } catch (error) {
+      if (controller.signal.aborted) return { text, finish: 'cancelled' };
+      throw error;
     } finally {
       listener.dispose();
     }
-    return text;
   });
 }

@@ -33,19 +33,27 @@ export async function writeCommitMessage({ engine }: Host, argument: unknown): P
     { role: 'system', content: INSTRUCTIONS },
     { role: 'user', content: `The changes:\n\n${cutDiff(diff)}\n\nThe commit message:` },
   ] as const;
-  await askOnce(engine, {
-    title: l10n.t('anllm: writing the commit message'),
-    messages,
-    temperature: 0.2,
-    maxTokens: MAX_TOKENS,
-    controller: new AbortController(),
-    onText: (text) => {
-      repository.inputBox.value = cleanMessage(text);
-    },
-  });
+  const { inputBox } = repository;
+  const draft = inputBox.value;
+  let isWritten = false;
+  try {
+    const { finish } = await askOnce(engine, {
+      title: l10n.t('anllm: writing the commit message'),
+      messages,
+      temperature: 0.2,
+      maxTokens: MAX_TOKENS,
+      controller: new AbortController(),
+      onText: (text) => {
+        inputBox.value = cleanMessage(text);
+      },
+    });
+    isWritten = finish !== 'cancelled';
+  } finally {
+    if (!isWritten) inputBox.value = draft;
+  }
 }
 
-/** The source control view gives its own repository; the palette gives none. */
+/** The source control view gives its own repository; the palette gives none: then it is that of the file in the editor. */
 async function repositoryOf(argument: unknown): Promise<Repository> {
   const extension = vscode.extensions.getExtension<GitExtension>('vscode.git');
   const api = (await extension?.activate())?.getAPI(1);
@@ -53,9 +61,15 @@ async function repositoryOf(argument: unknown): Promise<Repository> {
     typeof argument === 'object' && argument !== null && 'rootUri' in argument
       ? argument.rootUri
       : undefined;
+  const repositories = api?.repositories ?? [];
+  const path = vscode.window.activeTextEditor?.document.uri.path ?? '';
+  const [around] = repositories
+    .filter(({ rootUri }) => path.startsWith(`${rootUri.path}/`))
+    .toSorted((a, b) => b.rootUri.path.length - a.rootUri.path.length);
   const repository =
-    api?.repositories.find(({ rootUri }) => rootUri.toString() === String(root)) ??
-    api?.repositories[0];
+    repositories.find(({ rootUri }) => rootUri.toString() === String(root)) ??
+    around ??
+    repositories[0];
   if (!repository) throw new Error(l10n.t('no git repository is open.'));
   return repository;
 }

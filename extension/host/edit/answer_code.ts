@@ -14,9 +14,20 @@ export function codeOf(answer: string, isWhole: boolean): string | null {
   }
   const body = answer.slice(opening.index + opening[0].length);
   const [, fence = '```'] = opening;
-  const closing = new RegExp(`^[ \\t]*${fence}[ \\t]*$`, 'm').exec(body);
-  if (closing) return body.slice(0, closing.index).replace(/\n$/, '');
+  const end = closingAt(body, fence);
+  if (end >= 0) return body.slice(0, end).replace(/\n$/, '');
   return isWhole ? body.trimEnd() : wholeLines(body);
+}
+
+/** Where the block ends, or -1. In Markdown, models put blocks with a language into a block with the same fence. */
+function closingAt(body: string, fence: string): number {
+  let depth = 0;
+  for (const { 1: run, 2: info = '', index } of body.matchAll(/^[ \t]*(`{3,}|~{3,})(.*)$/gm)) {
+    if (run !== fence) continue;
+    if (/^\s*[\w+#.-]/.test(info)) depth++;
+    else if (info.trim() === '' && depth-- === 0) return index;
+  }
+  return -1;
 }
 
 /** A line is shown when it ends: half a line, or half a closing fence, would be a change that is none. */
@@ -28,7 +39,7 @@ function wholeLines(text: string): string | null {
 /** Gives code that lost the indentation of its place the indentation back. */
 export function indentLike(code: string, old: string): string {
   const lines = code.split('\n');
-  const wanted = indentOf(firstLine(old.split('\n')));
+  const wanted = indentOf(firstLine(old.split('\n')) || old);
   const own = indentOf(firstLine(lines));
   if (own === wanted || !wanted.startsWith(own)) return code;
   const missing = wanted.slice(own.length);

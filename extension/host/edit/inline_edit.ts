@@ -1,7 +1,8 @@
 import * as l10n from '@vscode/l10n';
 import * as vscode from 'vscode';
+import { number } from '../../protocol/numbers';
 import { isSensitive } from '../chat/apply';
-import { askOnce } from '../chat/ask_once';
+import { askOnce, type OneAnswer } from '../chat/ask_once';
 import { confirmSensitive } from '../chat/sensitive';
 import type { Configuration } from '../configuration';
 import type { EngineSupervisor } from '../engine/supervisor';
@@ -48,17 +49,17 @@ export class InlineEdit implements Disposable {
     const { document } = editor;
     if (isSensitive(document.uri.path) && !(await confirmSensitive(document.uri))) return;
     this.review?.keep();
-    const range = await editRegion(editor);
-    const instruction = await this.ask(editor, range);
-    if (instruction === undefined || instruction.trim() === '') return;
-    this.lastInstruction = instruction;
-    const controller = new AbortController();
-    this.writing = controller;
+    const passage = new Passage(document, await editRegion(editor));
     try {
-      await this.write(new Passage(document, range), instruction, controller);
+      const instruction = await this.ask(editor, passage);
+      if (instruction === undefined || instruction.trim() === '') return;
+      this.lastInstruction = instruction;
+      if (!passage.isUntouched) {
+        throw new Error(l10n.t('the lines changed before the edit was written: try again.'));
+      }
+      await this.writeAlone(passage, instruction);
     } finally {
-      this.writing = null;
-      await this.tellState();
+      passage.dispose();
     }
   }
 
@@ -86,15 +87,17 @@ export class InlineEdit implements Disposable {
     return this.review;
   }
 
-  private async ask(editor: vscode.TextEditor, range: vscode.Range): Promise<string | undefined> {
+  private async ask(
+    editor: vscode.TextEditor,
+    { firstLine, lastLine }: Passage,
+  ): Promise<string | undefined> {
     const mark = vscode.window.createTextEditorDecorationType({
       backgroundColor: new vscode.ThemeColor('editor.rangeHighlightBackground'),
       isWholeLine: true,
     });
-    const last = lastLine(range);
-    editor.setDecorations(mark, [new vscode.Range(range.start.line, 0, last, 0)]);
+    editor.setDecorations(mark, [new vscode.Range(firstLine - 1, 0, lastLine - 1, 0)]);
     try {
-      const [from, to] = [range.start.line + 1, last + 1];
+      const [from, to] = [firstLine, lastLine];
       return await vscode.window.showInputBox({
         title:
           from === to
@@ -108,6 +111,17 @@ export class InlineEdit implements Disposable {
     }
   }
 
+  private async writeAlone(passage: Passage, instruction: string): Promise<void> {
+    const controller = new AbortController();
+    this.writing = controller;
+    try {
+      await this.write(passage, instruction, controller);
+    } finally {
+      this.writing = null;
+      await this.tellState();
+    }
+  }
+
   private async write(
     passage: Passage,
     instruction: string,
@@ -118,30 +132,37 @@ export class InlineEdit implements Disposable {
     try {
       await this.tellState();
       await proposal.show();
-      const answer = await this.generate(passage, instruction, proposal, controller);
-      const isCancelled = controller.signal.aborted;
-      const code = isCancelled ? null : codeOf(answer, true);
-      if (code === null) {
+      const { text, finish } = await this.generate(passage, instruction, proposal, controller);
+      if (finish === 'cancelled') {
         await closeDiff(proposal.uri, passage.document);
-        if (isCancelled) return;
-        throw new Error(l10n.t('the model answered without code: ask again in other words.'));
+        return;
       }
+      if (finish === 'length') throw new Error(this.cutOff());
+      const code = codeOf(text, true);
+      if (code === null)
+        throw new Error(l10n.t('the model answered without code: ask again in other words.'));
       await this.propose(passage, proposal, indentLike(code, passage.text));
     } catch (error) {
       await closeDiff(proposal.uri, passage.document);
       throw error;
-    } finally {
-      passage.dispose();
     }
   }
 
-  /** @returns the answer; what came of it when it was cancelled is of no use */
+  /** Half of the new lines in the place of all old ones would lose code. */
+  private cutOff(): string {
+    const { maxTokens } = this.parts.configuration.current.chat;
+    return l10n.t(
+      'the new code was cut off at {count} tokens, so the edit was not made: select fewer lines, or raise anllm.chat.maxTokens or anllm.chat.contextLength.',
+      { count: number(maxTokens) },
+    );
+  }
+
   private async generate(
     passage: Passage,
     instruction: string,
     proposal: Proposal,
     controller: AbortController,
-  ): Promise<string> {
+  ): Promise<OneAnswer> {
     const { engine, configuration } = this.parts;
     const { temperature, maxTokens } = configuration.current.chat;
     try {
@@ -156,9 +177,6 @@ export class InlineEdit implements Disposable {
           if (code !== null) proposal.grow(indentLike(code, passage.text));
         },
       });
-    } catch (error) {
-      if (!controller.signal.aborted) throw error;
-      return '';
     } finally {
       proposal.settle();
     }
@@ -185,7 +203,12 @@ export class InlineEdit implements Disposable {
     const span = await passage.replace(code);
     const left = this.parts.snapshots.add(document.uri, before);
     const name = document.uri.path.split('/').at(-1) ?? '';
-    await showDiff(left, document.uri, l10n.t('{name} (before ↔ edit)', { name }), passage.line);
+    await showDiff(
+      left,
+      document.uri,
+      l10n.t('{name} (before ↔ edit)', { name }),
+      passage.firstLine,
+    );
     await closeDiff(proposal.uri, null);
     const review = new Review({ document, before, old: passage.text, span, left }, () => {
       if (this.review === review) this.review = null;
@@ -215,9 +238,4 @@ export class InlineEdit implements Disposable {
     await vscode.commands.executeCommand('setContext', 'anllm.edit', state);
     await vscode.commands.executeCommand('setContext', 'anllm.edit.paths', paths);
   }
-}
-
-/** Of a range of whole lines, which ends where the next line starts. */
-function lastLine({ start, end }: vscode.Range): number {
-  return end.character === 0 && end.line > start.line ? end.line - 1 : end.line;
 }

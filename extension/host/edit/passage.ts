@@ -31,8 +31,13 @@ export class Passage implements Disposable {
   }
 
   /** One-based. */
-  get line(): number {
+  get firstLine(): number {
     return this.document.positionAt(this.span?.start ?? 0).line + 1;
+  }
+
+  /** One-based. */
+  get lastLine(): number {
+    return this.firstLine + this.text.split('\n').length - 1;
   }
 
   isSameAs(code: string): boolean {

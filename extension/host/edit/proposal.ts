@@ -25,9 +25,14 @@ export class Proposal {
   }
 
   async show(): Promise<void> {
-    const { document, line } = this.passage;
+    const { document, firstLine } = this.passage;
     const name = document.uri.path.split('/').at(-1) ?? '';
-    await showDiff(document.uri, this.uri, l10n.t('{name} ↔ edit that is written', { name }), line);
+    await showDiff(
+      document.uri,
+      this.uri,
+      l10n.t('{name} ↔ edit that is written', { name }),
+      firstLine,
+    );
   }
 
   /** More lines are there. */

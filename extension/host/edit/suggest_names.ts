@@ -43,7 +43,10 @@ export async function suggestNames({ engine }: Host): Promise<void> {
       }),
     );
   }
-  await vscode.workspace.applyEdit(change);
+  if (!(await vscode.workspace.applyEdit(change)))
+    throw new Error(
+      l10n.t('{name} could not be renamed: a file is read-only, or changed meanwhile.', { name }),
+    );
 }
 
 /** Null when the user gave up. */
@@ -56,8 +59,7 @@ async function ask(
   const first = Math.max(0, range.start.line - LINES_AROUND);
   const around = new vscode.Range(first, 0, range.start.line + LINES_AROUND, 0);
   const code = fenced(document.getText(document.validateRange(around)), document.languageId);
-  const controller = new AbortController();
-  const answer = await askOnce(engine, {
+  const { text, finish } = await askOnce(engine, {
     title: l10n.t('anllm: looking for names for {name}', { name }),
     messages: [
       { role: 'system', content: INSTRUCTIONS },
@@ -68,7 +70,7 @@ async function ask(
     ],
     temperature: 0.3,
     maxTokens: MAX_TOKENS,
-    controller,
+    controller: new AbortController(),
   });
-  return controller.signal.aborted ? null : namesOf(answer, name);
+  return finish === 'cancelled' ? null : namesOf(text, name);
 }

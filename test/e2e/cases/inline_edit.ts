@@ -132,4 +132,20 @@ const cancelAndRefuse: Case = {
     }),
 };
 
-export const inlineEditCases: readonly Case[] = [keepAndUndo, discard, cancelAndRefuse];
+const cutOff: Case = {
+  name: 'inline edit: an answer that was cut off takes no line away',
+  run: (session) =>
+    withScript(session, async (model) => {
+      const { page } = session.workbench;
+      await session.open('edit.ts', BEFORE);
+      model.says(ANSWER.slice(0, ANSWER.indexOf('=>')), { finish: 'length' });
+      await startEdit(session, 'Use reduce.');
+      await page
+        .locator('.notification-list-item', { hasText: 'cut off at 2,048 tokens' })
+        .waitFor();
+      await page.locator('.tab.active[data-resource-name="edit.ts"]').waitFor();
+      assert.equal(await document(session), TEXT);
+    }),
+};
+
+export const inlineEditCases: readonly Case[] = [keepAndUndo, discard, cancelAndRefuse, cutOff];

@@ -10,6 +10,14 @@ describe('the code of an answer', () => {
     assert.equal(codeOf('````md\n```js\nx\n```\n````', true), '```js\nx\n```');
   });
 
+  it('goes on behind a block that it holds, as Markdown does', () => {
+    const inner = '# Use\n\n```sh\nnpm test\n```\n\nThat is all.';
+    assert.equal(codeOf(`\`\`\`markdown\n${inner}\n\`\`\`\nDone.`, true), inner);
+    const growing = codeOf(`\`\`\`markdown\n${inner.slice(0, -5)}`, false);
+    assert.equal(growing, '# Use\n\n```sh\nnpm test\n```\n');
+    assert.equal(codeOf("```py\nx = '''\n```'''\n```", true), "x = '''\n```'''");
+  });
+
   it('is all of an answer without a fence, once it is whole', () => {
     assert.equal(codeOf('  return 1;\n', false), null);
     assert.equal(codeOf('\n  return 1;\n', true), '  return 1;');
@@ -33,5 +41,7 @@ describe('the code of an answer', () => {
     assert.equal(indentLike('    if (c) {}', old), '    if (c) {}');
     assert.equal(indentLike('      if (c) {}', old), '      if (c) {}');
     assert.equal(indentLike('\tif (c) {}', old), '\tif (c) {}');
+    assert.equal(indentLike('b();\nc();', '    '), '    b();\n    c();', 'on a blank line');
+    assert.equal(indentLike('b();', ''), 'b();');
   });
 });
