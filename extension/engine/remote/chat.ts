@@ -10,6 +10,7 @@ import type { ChatRunOptions } from '../chat/chat';
 import { TOKENS_AROUND, fitMessages, promptRoom, textOf } from '../chat/fit';
 import { functionOf } from '../chat/template_messages';
 import { ReasoningSplitter } from '../generation/reasoning';
+import { isObjectText } from '../generation/tools/call_parser';
 import type { Endpoint } from './endpoint';
 import { jsonEvents } from './events';
 import { estimateTokens } from './tokens';
@@ -160,8 +161,18 @@ class AnswerReader {
 
   finish(): ChatEnd {
     for (const part of this.splitter.flush()) this.onPart(part);
-    for (const call of this.calls.values()) this.onPart({ kind: 'toolCall', call });
-    return this.calls.size > 0 && this.end === 'stop' ? 'tool_calls' : this.end;
+    let calls = 0;
+    for (const call of this.calls.values()) {
+      // No arguments are none; what is no call is shown as it came, as of a model on this computer.
+      const args = call.arguments.trim() === '' ? '{}' : call.arguments;
+      if (call.name !== '' && isObjectText(args)) {
+        calls++;
+        this.onPart({ kind: 'toolCall', call: { ...call, arguments: args } });
+      } else {
+        this.onPart({ kind: 'text', text: `${call.name}(${call.arguments})` });
+      }
+    }
+    return calls > 0 && this.end === 'stop' ? 'tool_calls' : this.end;
   }
 
   private addCall({ index = this.calls.size, id, function: part }: ToolCallDelta): void {

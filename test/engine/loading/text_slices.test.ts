@@ -76,8 +76,8 @@ describe('a long text in slices', () => {
   }
 
   it('is cut in the same places whatever stands before it', () => {
-    const { words } = splitterOf('qwen2');
-    const cut = (text: string) => [...slicesOf(text, (part) => words(part, 0))];
+    const splitter = splitterOf('qwen2');
+    const cut = (text: string) => [...slicesOf(text, (part) => splitter.words(part, 0))];
     const [alone, behind] = [cut(CODE), new Set(cut(`user\nLook at this file: a.ts\n${CODE}`))];
     assert(alone.length > 20, `${alone.length} slices`);
     const others = alone.filter((slice) => !behind.has(slice));

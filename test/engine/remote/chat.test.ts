@@ -79,6 +79,30 @@ describe('chat on a remote server', () => {
     assert.equal(textOf(raw.parts, 'text').trim(), 'yes');
   });
 
+  test('a call without arguments has none, and what is no call is text', async () => {
+    const call = (index: number, text: string) =>
+      delta({
+        tool_calls: [{ index, id: `c${index}`, function: { name: 'read', arguments: text } }],
+      });
+    const tool = { name: 'read', description: 'reads', parameters: '{"type":"object"}' };
+    const { parts, result } = await ask(
+      events([call(0, ''), call(1, '{"path": '), call(2, '[1]'), delta({}, 'tool_calls')]),
+      { tools: [tool] },
+    );
+    assert.equal(result.finish, 'tool_calls');
+    assert.deepEqual(
+      parts.flatMap((part) => (part.kind === 'toolCall' ? part.call.arguments : [])),
+      ['{}'],
+    );
+    assert.equal(
+      parts
+        .map((part) => (part.kind === 'text' ? part.text : ''))
+        .join(' ')
+        .trim(),
+      'read({"path": ) read([1])',
+    );
+  });
+
   test('tool calls in pieces', async () => {
     const call = (index: number, id: string | undefined, name: string | undefined, text: string) =>
       delta({ tool_calls: [{ index, id, function: { name, arguments: text } }] });
