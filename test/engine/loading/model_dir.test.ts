@@ -203,7 +203,7 @@ test('what is at a path is told: a folder, a file, several files, nothing', () =
     'image/model.safetensors': WEIGHTS,
     'image/tokenizer.json': {},
     'script.py': 'import os',
-    'ud-iq2.gguf': gguf({
+    'ud/iq2.gguf': gguf({
       metadata: { 'general.architecture': text('qwen3') },
       tensors: [
         { name: 'v.a', type: IQ1_M, shape: [256] },
@@ -219,7 +219,7 @@ test('what is at a path is told: a folder, a file, several files, nothing', () =
   assert.equal(reason('image'), null);
   assert.match(reason('two') ?? '', /several GGUF files: choose one/);
   assert.match(reason('none') ?? '', /is not there/);
-  assert.match(reason('ud-iq2.gguf') ?? '', /IQ2_XXS are not supported/);
+  assert.match(reason('ud') ?? '', /IQ2_XXS are not supported/);
   assert.match(reason('script.py') ?? '', /GGUF/);
   assert.match(reason('.') ?? '', /no safetensors weights and no GGUF file/);
 });
