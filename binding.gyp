@@ -123,6 +123,7 @@
           'sources': [
             'native/metal/apple/command_buffer.cpp',
             'native/metal/apple/device.cpp',
+            'native/metal/apple/gpu_cores.cpp',
             'native/metal/apple/kernel_source.cpp',
             'native/metal/apple/objc.cpp',
             'native/metal/apple/pipeline_archive.cpp',

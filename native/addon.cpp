@@ -348,7 +348,8 @@ const char* NameOf(metal::SelfTestScope scope) {
 
 Napi::Value DescribeMetal(const Napi::CallbackInfo& info) {
   return Guard(info.Env(), [&]() -> Napi::Value {
-    const std::unique_ptr<metal::Device> device = metal::CreateDevice();
+    const std::unique_ptr<metal::Device> device =
+        metal::CreateDevice(info[0].IsString() ? info[0].As<Napi::String>().Utf8Value() : "");
     if (device == nullptr) return info.Env().Null();
     Napi::Object description = Napi::Object::New(info.Env());
     description.Set("name", device->name());
@@ -363,6 +364,7 @@ Napi::Value DescribeMetal(const Napi::CallbackInfo& info) {
       test.Set("scope", NameOf(result.scope));
       tests.Set(tests.Length(), test);
     }
+    device->SavePipelines();
     description.Set("selfTest", tests);
     return description;
   });

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,6 +48,8 @@ struct BufferView {
 class Pipeline {
  public:
   virtual ~Pipeline() = default;
+  /** Of a threadgroup: fewer than the kernel declares where its registers do not last. */
+  virtual uint32_t max_threads() const { return 1024; }
 };
 
 /** Commands in the order in which they are given. Dispatches may overlap unless a barrier stands between
@@ -77,7 +80,11 @@ class Device {
   /** Simdgroups that keep all cores busy; the default is that of the largest GPU of the family, 16 on each
    * of 40. */
   virtual uint32_t busy_simdgroups() const { return 640; }
-  /** Zeroed memory. Throws Error out_of_memory. */
+  /** Bytes of all buffers together with which the GPU works well; the default is no limit. */
+  virtual size_t working_bytes() const { return SIZE_MAX; }
+  /** Does `work`; what the system lends on the way is given back at the end of it. */
+  virtual void InScope(const std::function<void()>& work) { work(); }
+  /** Zeroed memory. Throws Error unavailable. */
   virtual std::unique_ptr<Buffer> NewBuffer(size_t bytes) = 0;
   /** Memory of the caller, without a copy; page-aligned, and alive as long as the buffer. */
   virtual std::unique_ptr<Buffer> WrapMemory(void* pages, size_t bytes) = 0;

@@ -18,7 +18,12 @@ const Pipeline& Dispatcher::PipelineOf(const char* kernel, const Constants& cons
 
 void Dispatcher::Run(const Launch& launch, std::initializer_list<BufferView> buffers, const void* params,
                      size_t size) {
-  commands_->SetPipeline(PipelineOf(launch.kernel, launch.constants));
+  const Pipeline& pipeline = PipelineOf(launch.kernel, launch.constants);
+  if (launch.threads > pipeline.max_threads()) {
+    throw Unsupported("[metal] " + std::string(launch.kernel) + ": got " + std::to_string(launch.threads) +
+                      " threads, this GPU takes " + std::to_string(pipeline.max_threads()));
+  }
+  commands_->SetPipeline(pipeline);
   uint32_t index = 0;
   for (const BufferView& view : buffers) {
     commands_->SetBuffer(index++, view.buffer == nullptr ? *buffers.begin() : view);

@@ -195,7 +195,9 @@ export async function buildStandIn() {
     const soft = objects.filter((file) => !is('native_')(file));
     await linkModule(path.relative(root, library), soft);
 
-    const names = [`-DANLLM_OBJC_LIBRARY="${library}"`, `-DANLLM_METAL_LIBRARY="${library}"`];
+    const names = ['OBJC', 'METAL', 'GRAPHICS', 'IOKIT'].map(
+      (name) => `-DANLLM_${name}_LIBRARY="${library}"`,
+    );
     const command = [...flags, ...names, '-I.cache/generated', '-c'];
     const sources = [
       ...listFiles('native/metal/apple', /\.cpp$/),

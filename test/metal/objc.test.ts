@@ -26,8 +26,8 @@ describe('native/metal/apple on the stand-in runtime', { skip }, () => {
     assert.ok(lines.length > 30, `${lines.length} checks`);
   });
 
-  test('a model has the logits of the reference through it', () => {
-    const { status, stdout } = spawnSync(
+  const conformance = (env: NodeJS.ProcessEnv = {}) =>
+    spawnSync(
       process.execPath,
       [
         '--import',
@@ -36,10 +36,19 @@ describe('native/metal/apple on the stand-in runtime', { skip }, () => {
         '--backend=metal-exact',
         'test/fixtures/families/qwen2-q4-g64',
       ],
-      { cwd: ROOT, encoding: 'utf8', env: { ...process.env, ANLLM_PREBUILD: built.addon } },
+      { cwd: ROOT, encoding: 'utf8', env: { ...process.env, ...env, ANLLM_PREBUILD: built.addon } },
     );
+
+  test('a model has the logits of the reference through it', () => {
+    const { status, stdout } = conformance();
     assert.equal(status, 0, stdout);
     assert.match(stdout, /1 of 1 pass/);
+  });
+
+  test('a model that is too large for the GPU is refused before it is read', () => {
+    const { status, stdout, stderr } = conformance({ ANLLM_STAND_IN_BYTES: '1000' });
+    assert.notEqual(status, 0);
+    assert.match(stdout + stderr, /take \d+ MiB, stand-in works with 0 MiB/);
   });
 });
 

@@ -31,8 +31,7 @@ void MetalCommandBuffer::EndEncoding() {
 }
 
 void MetalCommandBuffer::SetPipeline(const Pipeline& pipeline) {
-  pipeline_ = &static_cast<const MetalPipeline&>(pipeline);
-  send::SetPipeline(encoder_.get(), pipeline_->get());
+  send::SetPipeline(encoder_.get(), static_cast<const MetalPipeline&>(pipeline).get());
 }
 
 void MetalCommandBuffer::SetBuffer(uint32_t index, const BufferView& view) {
@@ -50,10 +49,6 @@ void MetalCommandBuffer::SetThreadgroupMemory(uint32_t bytes) {
 }
 
 void MetalCommandBuffer::Dispatch(Extent groups, uint32_t threads) {
-  if (threads > pipeline_->max_threads()) {
-    throw Error("internal", "[metal] " + pipeline_->name() + ": got " + std::to_string(threads) +
-                                " threads, this GPU takes " + std::to_string(pipeline_->max_threads()));
-  }
   send::DispatchThreadgroups(encoder_.get(), {groups.x, groups.y, groups.z}, {threads, 1, 1});
   // It would stay, and count against the arrays of the next kernel.
   if (has_threadgroup_memory_) send::SetThreadgroupMemory(encoder_.get(), 0, 0);

@@ -32,16 +32,14 @@ class MetalBuffer : public Buffer {
 
 class MetalPipeline : public Pipeline {
  public:
-  MetalPipeline(std::string name, Reference state, UInteger max_threads)
-      : name_(std::move(name)), state_(std::move(state)), max_threads_(max_threads) {}
-  const std::string& name() const { return name_; }
+  explicit MetalPipeline(Reference state)
+      : state_(std::move(state)), max_threads_(static_cast<uint32_t>(send::MaxTotalThreads(state_.get()))) {}
   Id get() const { return state_.get(); }
-  UInteger max_threads() const { return max_threads_; }
+  uint32_t max_threads() const override { return max_threads_; }
 
  private:
-  std::string name_;
   Reference state_;
-  UInteger max_threads_;
+  uint32_t max_threads_;
 };
 
 /** One concurrent compute encoder; what is not committed is dropped. */
@@ -64,7 +62,6 @@ class MetalCommandBuffer : public CommandBuffer {
 
   Reference commands_;
   Reference encoder_;
-  const MetalPipeline* pipeline_ = nullptr;
   bool has_threadgroup_memory_ = false;
 };
 

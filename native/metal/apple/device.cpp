@@ -1,10 +1,10 @@
 /** The Metal device behind the interface of device.h. */
 #include <map>
-#include <mutex>
 
 #include "../../error.h"
 #include "../create_device.h"
 #include "command_buffer.h"
+#include "gpu_cores.h"
 #include "kernel_source.h"
 #include "pipeline_archive.h"
 
@@ -13,18 +13,27 @@ namespace {
 
 /** Threads of a simdgroup that the kernels count on. */
 constexpr UInteger kLanes = 32;
+/** Simdgroups that keep a core busy; see native/metal/linear_plan.cpp. */
+constexpr uint32_t kSimdgroupsOfCore = 16;
 
 class MetalDevice : public Device {
  public:
   MetalDevice(Reference device, const std::string& pipeline_folder)
       : device_(std::move(device)),
         name_(NameOf(device_.get())),
+        cores_(GpuCores(device_.get())),
         archive_(device_.get(), name_, pipeline_folder) {
     Restart();
   }
   ~MetalDevice() override { EndResidency(); }
 
+  void InScope(const std::function<void()>& work) override {
+    const AutoreleasePool pool;
+    work();
+  }
+
   void Restart() override {
+    const AutoreleasePool pool;
     // A queue that saw a fault may refuse all that comes after it.
     libraries_.clear();
     queue_ = Reference(send::NewCommandQueue(device_.get()));
@@ -34,7 +43,7 @@ class MetalDevice : public Device {
 
   void KeepResident(const std::vector<const Buffer*>& buffers) override {
     EndResidency();
-    const Selector selector{TheRuntime().register_selector(send::NewResidencySet.name())};
+    const Selector selector{send::NewResidencySet.selector()};
     if (!send::RespondsToSelector(device_.get(), selector)) return;  // macOS 14
     const AutoreleasePool pool;
     const Reference descriptor(send::New(TheRuntime().get_class("MTLResidencySetDescriptor")));
@@ -58,6 +67,12 @@ class MetalDevice : public Device {
   void SavePipelines() override { archive_.Save(); }
 
   std::string name() const override { return name_; }
+
+  uint32_t busy_simdgroups() const override {
+    return cores_ == 0 ? Device::busy_simdgroups() : cores_ * kSimdgroupsOfCore;
+  }
+
+  size_t working_bytes() const override { return send::RecommendedMaxWorkingSetSize(device_.get()); }
 
   std::unique_ptr<Buffer> NewBuffer(size_t bytes) override {
     return Made(send::NewBuffer(device_.get(), bytes, kStorageShared), bytes);
@@ -86,8 +101,7 @@ class MetalDevice : public Device {
       throw Unsupported("[metal] " + kernel + ": got simdgroups of " +
                         std::to_string(send::ThreadExecutionWidth(pipeline.get())) + " threads, expected 32");
     }
-    const UInteger max_threads = send::MaxTotalThreads(pipeline.get());
-    return std::make_unique<MetalPipeline>(kernel, std::move(pipeline), max_threads);
+    return std::make_unique<MetalPipeline>(std::move(pipeline));
   }
 
   std::unique_ptr<CommandBuffer> NewCommandBuffer() override {
@@ -102,8 +116,11 @@ class MetalDevice : public Device {
 
   std::unique_ptr<Buffer> Made(Id buffer, size_t bytes) const {
     if (buffer != nullptr) return std::make_unique<MetalBuffer>(Reference(buffer), bytes);
-    throw Error("out_of_memory", "[metal] " + name_ + " has no memory for " + std::to_string(bytes) +
-                                     " bytes; use a smaller model or context");
+    // The CPU may do with what the GPU is not given.
+    throw Error("unavailable",
+                "[metal] " + name_ + " gives no buffer of " + std::to_string(bytes) +
+                    " bytes (its largest: " + std::to_string(send::MaxBufferLength(device_.get())) +
+                    "); use a smaller model or context");
   }
 
   /** Compiled at first use: the time to the first token is the time of few files. */
@@ -121,12 +138,23 @@ class MetalDevice : public Device {
 
   Reference device_;
   const std::string name_;
+  /** 0: unknown. */
+  const uint32_t cores_;
   PipelineArchive archive_;
   Reference queue_;
   /** Null: nothing is kept, or the system cannot. */
   Reference resident_;
   std::map<std::string, Reference> libraries_;
 };
+
+/** A Mac with Apple silicon has one GPU, which is the default device but where nobody is logged in to a
+ * display. */
+Reference FindDevice(const Runtime& runtime) {
+  Reference device(runtime.create_system_default_device());
+  if (device) return device;
+  const Reference all(runtime.copy_all_devices());
+  return Reference::Retain(send::FirstObject(all.get()));
+}
 
 }  // namespace
 }  // namespace anllm::metal::apple
@@ -137,11 +165,15 @@ std::unique_ptr<Device> CreateDevice(const std::string& pipeline_folder) {
   using namespace apple;
   const Runtime* runtime = Runtime::Load();
   if (runtime == nullptr) return nullptr;
-  Reference device(runtime->create_system_default_device());
+  const AutoreleasePool pool;
+  Reference device = FindDevice(*runtime);
   if (!device) return nullptr;
   // Buffers are written by the CPU as they are, which Intel Macs with their own graphics memory do not allow.
   if (!send::SupportsFamily(device.get(), kFamilyApple7) || !send::HasUnifiedMemory(device.get())) {
-    return nullptr;
+    throw Error("unavailable",
+                "[metal] " + TextOf(send::Name(device.get())) +
+                    " has no simdgroup matrices, as the GPU of an M1 and later has (in a virtual "
+                    "machine it has not); use --backend cpu");
   }
   return std::make_unique<MetalDevice>(std::move(device), pipeline_folder);
 }

@@ -1,21 +1,14 @@
 #include "objc.h"
 
-#include <dlfcn.h>
-
 // The tests name a stand-in.
 #if !defined(ANLLM_OBJC_LIBRARY)
 #define ANLLM_OBJC_LIBRARY "/usr/lib/libobjc.A.dylib"
 #define ANLLM_METAL_LIBRARY "/System/Library/Frameworks/Metal.framework/Metal"
+#define ANLLM_GRAPHICS_LIBRARY "/System/Library/Frameworks/CoreGraphics.framework/CoreGraphics"
 #endif
 
 namespace anllm::metal::apple {
 namespace {
-
-template <class Function>
-bool Find(void* library, const char* name, Function* function) {
-  *function = reinterpret_cast<Function>(dlsym(library, name));
-  return *function != nullptr;
-}
 
 /** Null pointers where something is missing. */
 Runtime LoadRuntime() {
@@ -23,14 +16,17 @@ Runtime LoadRuntime() {
   void* objc = dlopen(ANLLM_OBJC_LIBRARY, RTLD_LAZY | RTLD_LOCAL);
   void* metal = dlopen(ANLLM_METAL_LIBRARY, RTLD_LAZY | RTLD_LOCAL);
   if (objc == nullptr || metal == nullptr) return {};
-  const bool is_complete = Find(objc, "objc_getClass", &runtime.get_class) &&
-                           Find(objc, "sel_registerName", &runtime.register_selector) &&
-                           Find(objc, "objc_msgSend", &runtime.send) &&
-                           Find(objc, "objc_release", &runtime.release) &&
-                           Find(objc, "objc_retain", &runtime.retain) &&
-                           Find(objc, "objc_autoreleasePoolPush", &runtime.push_pool) &&
-                           Find(objc, "objc_autoreleasePoolPop", &runtime.pop_pool) &&
-                           Find(metal, "MTLCreateSystemDefaultDevice", &runtime.create_system_default_device);
+  // Metal asks it for the default device, and programs without windows have not loaded it.
+  dlopen(ANLLM_GRAPHICS_LIBRARY, RTLD_LAZY | RTLD_LOCAL);
+  const bool is_complete =
+      FindSymbol(objc, "objc_getClass", &runtime.get_class) &&
+      FindSymbol(objc, "sel_registerName", &runtime.register_selector) &&
+      FindSymbol(objc, "objc_msgSend", &runtime.send) && FindSymbol(objc, "objc_release", &runtime.release) &&
+      FindSymbol(objc, "objc_retain", &runtime.retain) &&
+      FindSymbol(objc, "objc_autoreleasePoolPush", &runtime.push_pool) &&
+      FindSymbol(objc, "objc_autoreleasePoolPop", &runtime.pop_pool) &&
+      FindSymbol(metal, "MTLCreateSystemDefaultDevice", &runtime.create_system_default_device) &&
+      FindSymbol(metal, "MTLCopyAllDevices", &runtime.copy_all_devices);
   return is_complete ? runtime : Runtime{};
 }
 

@@ -4,6 +4,9 @@
  */
 #pragma once
 
+#include <dlfcn.h>
+
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -23,6 +26,13 @@ struct Size {
   UInteger depth;
 };
 
+/** False, and null, where the library has no such function. */
+template <class Function>
+bool FindSymbol(void* library, const char* name, Function* function) {
+  *function = reinterpret_cast<Function>(dlsym(library, name));
+  return *function != nullptr;
+}
+
 /** Functions of the runtime and of Metal, looked up in their libraries. */
 struct Runtime {
   Class (*get_class)(const char* name);
@@ -34,6 +44,7 @@ struct Runtime {
   void* (*push_pool)();
   void (*pop_pool)(void* pool);
   Id (*create_system_default_device)();
+  Id (*copy_all_devices)();
 
   /** Null when this system does not have them. The libraries stay loaded. */
   static const Runtime* Load();
@@ -114,6 +125,15 @@ class Message {
   explicit constexpr Message(const char* name) : name_(name) {}
 
   const char* name() const { return name_; }
+  /** Looked up once: a step sends thousands of messages, and the runtime's table has a lock. */
+  Sel selector() const {
+    Sel selector = selector_.load(std::memory_order_relaxed);
+    if (selector == nullptr) {
+      selector = TheRuntime().register_selector(name_);
+      selector_.store(selector, std::memory_order_relaxed);
+    }
+    return selector;
+  }
   /** As `method_getTypeEncoding` gives it, without the offsets. */
   std::string encoding() const {
     std::string text = std::string(EncodingOf<Result>()) + "@:";
@@ -121,13 +141,13 @@ class Message {
     return text;
   }
   Result operator()(Id receiver, Arguments... arguments) const {
-    const Runtime& runtime = TheRuntime();
     using Function = Result (*)(Id, Sel, Arguments...);
-    return reinterpret_cast<Function>(runtime.send)(receiver, runtime.register_selector(name_), arguments...);
+    return reinterpret_cast<Function>(TheRuntime().send)(receiver, selector(), arguments...);
   }
 
  private:
   const char* name_;
+  mutable std::atomic<Sel> selector_{nullptr};
 };
 
 /** Owns one reference to an object. */

@@ -1,5 +1,6 @@
 #include "pipeline_archive.h"
 
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -14,6 +15,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPrefix = "pipelines-";
 
+/** Differs after an update of the system, which may bring another compiler for the GPU. */
+std::string SystemVersion() {
+  utsname system{};
+  return uname(&system) == 0 ? std::string(system.release) + system.version : "";
+}
+
 /** Lent to the current autorelease pool. */
 Id UrlOf(const std::string& file) {
   return send::FileUrl(TheRuntime().get_class("NSURL"), StringOf(file.c_str()));
@@ -25,7 +32,7 @@ PipelineArchive::PipelineArchive(Id device, const std::string& device_name, cons
     : device_(device) {
   if (folder.empty()) return;
   const AutoreleasePool pool;
-  file_ = (fs::path(folder) / (kPrefix + KeyOfKernels(device_name))).string();
+  file_ = (fs::path(folder) / (kPrefix + KeyOfKernels(device_name + SystemVersion()))).string();
   std::error_code ignored;
   const bool has_file = fs::exists(file_, ignored);
   archive_ = Open(has_file);

@@ -10,8 +10,8 @@ namespace anllm::metal::apple {
 class PipelineArchive {
  public:
   /**
-   * `folder`: exists, or is empty, and then nothing is kept. `device_name` and the text of the kernels name
-   * the file in it; one that does not load, as after an update of the system, is removed.
+   * `folder`: exists, or is empty, and then nothing is kept. `device_name`, the version of the system and the
+   * text of the kernels name the file in it; one that does not load is removed.
    */
   PipelineArchive(Id device, const std::string& device_name, const std::string& folder);
 

@@ -15,10 +15,13 @@ namespace anllm::metal::apple {
   X(Utf8OfString, "UTF8String", "foundation/nsstring/utf8string", const char*)                              \
   X(LocalizedDescription, "localizedDescription", "foundation/nserror/localizeddescription", Id)            \
   X(RespondsToSelector, "respondsToSelector:", "objectivec/nsobjectprotocol/responds(to:)", bool, Selector) \
+  X(FirstObject, "firstObject", "foundation/nsarray/firstobject", Id)                                       \
+  X(UnsignedIntegerValue, "unsignedIntegerValue", "foundation/nsnumber/uintvalue", UInteger)                \
   X(ArrayWithObject, "arrayWithObject:", "foundation/nsarray/arraywithobject:", Id, Id)                     \
   X(FileUrl, "fileURLWithPath:", "foundation/nsurl/fileurlwithpath:", Id, Id)                               \
   X(Name, "name", "metal/mtldevice/name", Id)                                                               \
   X(SupportsFamily, "supportsFamily:", "metal/mtldevice/supportsfamily(_:)", bool, Integer)                 \
+  X(RegistryId, "registryID", "metal/mtldevice/registryid", UInteger)                                       \
   X(HasUnifiedMemory, "hasUnifiedMemory", "metal/mtldevice/hasunifiedmemory", bool)                         \
   X(MaxBufferLength, "maxBufferLength", "metal/mtldevice/maxbufferlength", UInteger)                        \
   X(RecommendedMaxWorkingSetSize, "recommendedMaxWorkingSetSize",                                           \
@@ -89,7 +92,7 @@ namespace anllm::metal::apple {
 
 namespace send {
 
-#define ANLLM_SELECTOR(name, selector, page, ...) inline constexpr Message<__VA_ARGS__> name{selector};
+#define ANLLM_SELECTOR(name, selector, page, ...) inline const Message<__VA_ARGS__> name{selector};
 ANLLM_SELECTORS(ANLLM_SELECTOR)
 #undef ANLLM_SELECTOR
 

@@ -71,7 +71,7 @@ struct Numbers {
 
 /**
  * Allocates all memory that steps need. `weights` outlive the result and are to be read before it runs.
- * Throws Error unsupported or out_of_memory.
+ * Throws Error unsupported or unavailable.
  */
 BoundProgram Bind(Device& device, const program::Program& program, Weights& weights,
                   const program::Limits& limits, Numbers numbers);

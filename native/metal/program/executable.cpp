@@ -16,6 +16,20 @@ const program::Program& Validated(const program::Program& program) {
   return program;
 }
 
+std::string Mebibytes(size_t bytes) {
+  return std::to_string(bytes >> 20) + " MiB";
+}
+
+/** A GPU that is given more than it works with stops in the middle of an answer, or waits for the disk. */
+void ExpectRoom(const Device& device, const std::vector<const Buffer*>& buffers) {
+  size_t bytes = 0;
+  for (const Buffer* buffer : buffers) bytes += buffer->size();
+  if (bytes <= device.working_bytes()) return;
+  throw Error("unavailable", "[metal] the model and its context take " + Mebibytes(bytes) + ", " +
+                                 device.name() + " works with " + Mebibytes(device.working_bytes()) +
+                                 "; use a smaller model or context");
+}
+
 uint8_t* At(const BufferView& view) {
   return view.buffer->contents() + view.offset;
 }
@@ -64,6 +78,7 @@ Executable::Executable(std::unique_ptr<Device> device, const program::Program& p
       batch_(options.limits, program.vocab_size, BLOCK_TOKENS),
       state_count_(program.state_layers.empty() ? 0 : options.limits.state_slots),
       states_(static_cast<size_t>(state_count_)) {
+  ExpectRoom(*device_, Buffers());
   weights_.Read();
   for (const Command& command : bound_.commands) bytes_per_token_ += command.weight_bytes;
   // What no kernel has is found now, not in the middle of an answer; and pipelines are there before the
@@ -72,10 +87,7 @@ Executable::Executable(std::unique_ptr<Device> device, const program::Program& p
   CountDispatches(encoder_, options.limits, std::min<int64_t>(2, options.limits.max_tokens), 0);
   CountDispatches(encoder_, options.limits, options.limits.max_tokens, 0);
   device_->SavePipelines();
-  std::vector<const Buffer*> buffers;
-  for (const std::unique_ptr<Buffer>& buffer : weights_.buffers()) buffers.push_back(buffer.get());
-  for (const std::unique_ptr<Buffer>& buffer : bound_.buffers) buffers.push_back(buffer.get());
-  device_->KeepResident(buffers);
+  device_->KeepResident(Buffers());
 }
 
 Executable::~Executable() {
@@ -89,11 +101,20 @@ void Executable::Assign(const program::BatchView& batch, const program::DrawsVie
   states_.Check(batch);
 }
 
+std::vector<const Buffer*> Executable::Buffers() const {
+  std::vector<const Buffer*> buffers;
+  for (const std::unique_ptr<Buffer>& buffer : weights_.buffers()) buffers.push_back(buffer.get());
+  for (const std::unique_ptr<Buffer>& buffer : bound_.buffers) buffers.push_back(buffer.get());
+  return buffers;
+}
+
 bool Executable::Run(const std::atomic<bool>& cancelled) {
   const Step step = batch_.AsStep();
   input_.Assign(step, draws_);
   states_.Begin(step);
-  if (!RunOrRetry(cancelled)) return false;
+  bool is_complete = false;
+  device_->InScope([&] { is_complete = RunOrRetry(cancelled); });
+  if (!is_complete) return false;
   states_.Commit(step);
   return true;
 }

@@ -41,6 +41,8 @@ class Executable : public program::Executable {
   program::HiddenStates hidden() const override;
 
  private:
+  /** All memory of the model on the GPU. */
+  std::vector<const Buffer*> Buffers() const;
   bool RunOrRetry(const std::atomic<bool>& cancelled);
 
   const std::unique_ptr<Device> device_;

@@ -43,11 +43,13 @@ class Bench {
     return {Place(halves), DTYPE_F16};
   }
   void Run(const std::function<void(Dispatcher&)>& encode) {
-    const auto commands = device_.NewCommandBuffer();
-    dispatcher_.Begin(*commands);
-    encode(dispatcher_);
-    commands->Commit();
-    commands->WaitUntilCompleted();
+    device_.InScope([&] {
+      const auto commands = device_.NewCommandBuffer();
+      dispatcher_.Begin(*commands);
+      encode(dispatcher_);
+      commands->Commit();
+      commands->WaitUntilCompleted();
+    });
   }
 
  private:

@@ -25,7 +25,7 @@ class StepInput {
   /** `has_decode_attention` false: all rows are in tiles. */
   StepInput(Device& device, const program::Limits& limits, bool has_decode_attention);
 
-  /** Copies a step's input; not while a step runs. Throws Error out_of_memory. */
+  /** Copies a step's input; not while a step runs. Throws Error unavailable. */
   void Assign(const Step& step, const program::Draws& draws);
 
   const StepOperand& step() const { return step_; }

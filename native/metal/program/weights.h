@@ -28,7 +28,7 @@ class Weights {
  public:
   /**
    * `program` and `sources` (parallel to its weights) outlive this. Throws Error bad_model, unsupported for
-   * codings that no kernel has, or out_of_memory.
+   * codings that no kernel has, unavailable or out_of_memory.
    */
   Weights(Device& device, const program::Program& program, const std::vector<weights::WeightSource>& sources,
           const WeightOptions& options);

@@ -144,7 +144,15 @@ void RemoveResidencySet(Object* self, Selector, ResidencySet* set) {
 std::map<std::string, Class> KeptClasses() {
   return {
       {"NSURL", {"NSURL", {}, {{"fileURLWithPath:", Of("@@:@", NewUrl)}}}},
-      {"NSArray", {"NSArray", {}, {{"arrayWithObject:", Of("@@:@", NewArray)}}}},
+      {"NSArray",
+       {"NSArray",
+        {{"firstObject", Of(
+                             "@@:",
+                             +[](Object* o, Selector) {
+                               const auto& held = static_cast<Array*>(o)->objects.held;
+                               return held.empty() ? nullptr : held[0];
+                             })}},
+        {{"arrayWithObject:", Of("@@:@", NewArray)}}}},
       {"MTLComputePipelineDescriptor",
        {"MTLComputePipelineDescriptor",
         {{"setComputeFunction:", Of("v@:@", SetFunction)}, {"setBinaryArchives:", Of("v@:@", SetArchives)}},

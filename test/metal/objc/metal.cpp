@@ -64,11 +64,29 @@ Object* NewBufferNoCopy(Object* self, Selector, void* bytes, uint64_t length, ui
   return buffer;
 }
 
+bool IsSet(const char* name) {
+  return std::getenv(name) != nullptr;
+}
+
 /** ANLLM_STAND_IN_MACOS_14: the system that lacks residency sets. */
 bool RespondsTo(Object* self, Selector, const char* name) {
   const bool is_new = std::strcmp(name, "newResidencySetWithDescriptor:error:") == 0;
-  if (is_new && std::getenv("ANLLM_STAND_IN_MACOS_14") != nullptr) return false;
+  if (is_new && IsSet("ANLLM_STAND_IN_MACOS_14")) return false;
   return self->isa->methods.count(name) > 0;
+}
+
+/** ANLLM_STAND_IN_BYTES: of memory that the GPU works with. */
+uint64_t WorkingBytes(Object*, Selector) {
+  const char* bytes = std::getenv("ANLLM_STAND_IN_BYTES");
+  return bytes == nullptr ? uint64_t{1} << 33 : std::strtoull(bytes, nullptr, 10);
+}
+
+/** ANLLM_STAND_IN_VIRTUAL: the GPU that a virtual machine has. */
+Object* DeviceName(Object*, Selector) {
+  return Autorelease(new String(IsSet("ANLLM_STAND_IN_VIRTUAL") ? "Apple Paravirtual device" : "stand-in"));
+}
+bool SupportsFamily(Object*, Selector, int64_t family) {
+  return family <= (IsSet("ANLLM_STAND_IN_VIRTUAL") ? 1005 : 1007);
 }
 
 /** Faults stop a queue, not the device. */
@@ -188,17 +206,15 @@ const std::map<std::string, Class>& Classes() {
           {{"new", Of("@@:", New<Values>)}}}},
         {"MTLDevice",
          {"MTLDevice",
-          {{"name", Of(
-                        "@@:", +[](Object*, Selector) { return Autorelease(new String("stand-in")); })},
-           {"supportsFamily:",
-            Of(
-                "B@:q", +[](Object*, Selector, int64_t family) { return family <= 1007; })},
+          {{"name", Of("@@:", DeviceName)},
+           {"supportsFamily:", Of("B@:q", SupportsFamily)},
+           {"registryID", Of(
+                              "Q@:", +[](Object*, Selector) { return kRegistryId; })},
            {"hasUnifiedMemory", Of(
                                     "B@:", +[](Object*, Selector) { return true; })},
            {"maxBufferLength", Of(
                                    "Q@:", +[](Object*, Selector) { return uint64_t{1} << 34; })},
-           {"recommendedMaxWorkingSetSize", Of(
-                                                "Q@:", +[](Object*, Selector) { return uint64_t{1} << 33; })},
+           {"recommendedMaxWorkingSetSize", Of("Q@:", WorkingBytes)},
            {"newBufferWithLength:options:", Of("@@:QQ", NewBuffer)},
            {"newBufferWithBytesNoCopy:length:options:deallocator:", Of("@@:^vQQ@?", NewBufferNoCopy)},
            {"newCommandQueue", Of("@@:", NewQueue)},
@@ -260,6 +276,7 @@ const std::map<std::string, Class>& Classes() {
           {}}},
     };
     own.merge(KeptClasses());
+    own.merge(RegistryClasses());
     return own;
   }();
   return classes;
@@ -267,6 +284,18 @@ const std::map<std::string, Class>& Classes() {
 
 }  // namespace anllm::stand_in
 
-extern "C" __attribute__((visibility("default"))) void* MTLCreateSystemDefaultDevice() {
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+/** ANLLM_STAND_IN_NO_DISPLAY: nobody is logged in, and there is no default device. */
+EXPORT void* MTLCreateSystemDefaultDevice() {
+  if (anllm::stand_in::IsSet("ANLLM_STAND_IN_NO_DISPLAY")) return nullptr;
   return new anllm::stand_in::Device();
+}
+
+EXPORT void* MTLCopyAllDevices() {
+  auto* all = new anllm::stand_in::Array();
+  auto* device = new anllm::stand_in::Device();
+  all->objects.Hold(device);
+  device->references--;
+  return all;
 }

@@ -157,6 +157,11 @@ Object* New(Object*, Selector) {
   return new Type();
 }
 
+/** Of the device, in the registry of iokit.cpp. */
+constexpr uint64_t kRegistryId = 4294968311;
+/** What the registry's properties are. */
+std::map<std::string, Class> RegistryClasses();
+
 /** Archives of pipelines and residency sets, and what describes them. */
 std::map<std::string, Class> KeptClasses();
 

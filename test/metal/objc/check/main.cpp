@@ -48,6 +48,7 @@ void CheckEncoding(const Message<Result, Arguments...>& message) {
                                       "MTLBinaryArchive",
                                       "MTLResidencySet",
                                       "NSArray",
+                                      "NSNumber",
                                       "NSURL",
                                       "NSString",
                                       "NSError"};
@@ -95,10 +96,13 @@ void CheckRefusals(Device& device) {
   CheckRefusal("a kernel that no file has", "no kernel is called abs",
                [&] { device.NewPipeline("abs", {}); });
   const auto pipeline = device.NewPipeline("add", {});
-  CheckRefusal("too many threads", "1024 threads, this GPU takes 256", [&] {
+  Report(pipeline->max_threads() == 256, "a pipeline says what threads it takes");
+  CheckRefusal("too many threads", "add: got 1024 threads, this GPU takes 256", [&] {
     const auto commands = device.NewCommandBuffer();
-    commands->SetPipeline(*pipeline);
-    commands->Dispatch({1, 1, 1}, 1024);
+    Dispatcher dispatcher(device);
+    dispatcher.Begin(*commands);
+    dispatcher.Run({.kernel = "add", .constants = {}, .groups = {1, 1, 1}, .threads = 1024}, {},
+                   ElementParams{});
   });
   CheckRefusal("a kernel that fails", "the GPU stopped: add", [&] {
     const auto buffer = device.NewBuffer(16);
@@ -142,6 +146,38 @@ void CheckResidency(Device& device) {
     device.EndResidency();
   }
   unsetenv("ANLLM_STAND_IN_MACOS_14");
+}
+
+/** Of which kind of machine the stand-in is. */
+class Machine {
+ public:
+  Machine(const char* variable, const char* value) : variable_(variable) { setenv(variable, value, 1); }
+  ~Machine() { unsetenv(variable_); }
+
+ private:
+  const char* variable_;
+};
+
+void CheckMachines() {
+  {
+    const Machine machine("ANLLM_STAND_IN_NO_DISPLAY", "1");
+    Report(CreateDevice()->name() == "stand-in", "without a default device the first one of all is taken");
+  }
+  {
+    const Machine machine("ANLLM_STAND_IN_VIRTUAL", "1");
+    CheckRefusal("a virtual GPU", "Apple Paravirtual device has no simdgroup matrices",
+                 [] { CreateDevice(); });
+  }
+  {
+    const Machine machine("ANLLM_STAND_IN_CORES", "10");
+    Report(CreateDevice()->busy_simdgroups() == 160, "16 simdgroups a core");
+  }
+  {
+    const Machine machine("ANLLM_STAND_IN_CORES", "123456");
+    Report(CreateDevice()->busy_simdgroups() == 640, "a count that is none");
+  }
+  Report(CreateDevice()->busy_simdgroups() == 640, "a GPU of unknown size");
+  Report(CreateDevice()->working_bytes() == size_t{1} << 33, "memory that the GPU works with");
 }
 
 /** Pipelines that a device compiles with an archive in `folder`. */
@@ -193,6 +229,7 @@ int main() {
     CheckWrapping(*device);
     CheckArchive();
   }
+  CheckMachines();
   const int left = Exported<int (*)()>("anllm_live_objects")();
   Report(left == 0, std::to_string(left) + " objects are left at the end");
 }
