@@ -4,11 +4,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { before, describe, test } from 'node:test';
-import {
-  loadMetalBackend,
-  loadNativeBackend,
-  metalDevice,
-} from '../../extension/engine/backend/native';
+import { metalDevice } from '../../extension/engine/backend/metal_device';
+import { loadMetalBackend, loadNativeBackend } from '../../extension/engine/backend/native';
 import { agreementOf } from '../../extension/engine/cli/verify';
 import { fuse } from '../../extension/engine/core/fuse';
 import type { Engine } from '../../extension/engine/engine';

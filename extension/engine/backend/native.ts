@@ -1,14 +1,12 @@
 import { existsSync } from 'node:fs';
-import path from 'node:path';
-import loadAddon from 'node-gyp-build';
 import type { Program } from '../core/program';
-import { EngineError, type EngineErrorCode } from '../errors';
+import { EngineError } from '../errors';
 import type { Weight, WeightStore } from '../loading/weights';
+import { type Addon, checked, type Handle, nativeAddon, translated } from './addon';
 import type {
   ActivationBits,
   Backend,
   BlockStore,
-  CompileOptions,
   Draw,
   Drawn,
   Executable,
@@ -18,85 +16,17 @@ import type {
 } from './backend';
 import { calibrated, EXACT, formatBits, parseBits } from './calibrate';
 import { sourcesOf, withoutParts } from './carried_weights';
+import { beginOnGpu, failureOf, metalDevice } from './metal_device';
 import { drawFields, drawMasks } from './native_draws';
 import { PackedCache } from './packed_cache';
 import { weightsOf } from './weight_identity';
-
-/** What native/addon.cpp exports. Its errors carry an engine error code. */
-interface Addon {
-  describe(): {
-    readonly isas: readonly string[];
-    readonly threads: number;
-    readonly kvBlockSize: number;
-  };
-  describeMetal(): MetalDevice | null;
-  compile(
-    program: Program,
-    weights: readonly unknown[],
-    options: Omit<CompileOptions, 'packed'> & {
-      readonly isa: string;
-      readonly device: 'cpu' | 'metal';
-      readonly packedFile: string;
-      /** Where the GPU's compiled pipelines are kept. */
-      readonly pipelineFolder?: string;
-    },
-  ): Promise<Handle>;
-  step(
-    handle: Handle,
-    tokens: Int32Array,
-    positions: Int32Array,
-    offsets: Int32Array,
-    blockTables: Int32Array,
-    blocksPerSequence: number,
-    logitRows: Int32Array,
-    stateSlots: Int32Array | undefined,
-    ...drawn: [] | [columns: number, draws: Float64Array, masks: Uint32Array]
-  ): Promise<Drawn>;
-  hidden(handle: Handle): Float32Array;
-  copyState(handle: Handle, from: number, to: number): void;
-  readState(handle: Handle, slot: number): Uint8Array;
-  writeState(handle: Handle, slot: number, length: number, bytes: Uint8Array): void;
-  setPlanes(handle: Handle, attention: number, others: number): void;
-  copyBlocks(handle: Handle, pairs: Int32Array): void;
-  readBlocks(handle: Handle, blocks: Int32Array): Uint8Array;
-  writeBlocks(handle: Handle, blocks: Int32Array, bytes: Uint8Array): void;
-  cancel(handle: Handle): void;
-  dispose(handle: Handle): void;
-  memoryBandwidth(threads: number): number;
-}
-
-/** What a small run of a kernel gave. */
-export interface SelfTest {
-  readonly name: string;
-  /** Largest difference from the expected values, relative to the largest of these. */
-  readonly error: number;
-  /** Why it did not run; empty when it did. */
-  readonly failure: string;
-  readonly isGood: boolean;
-  /** What is wrong where it is not good: everything, or only the drawing of tokens, or only keys and values of 8 bits. */
-  readonly scope: 'all' | 'drawing' | 'kv8';
-}
-
-export interface MetalDevice {
-  readonly name: string;
-  readonly kvBlockSize: number;
-  readonly selfTest: readonly SelfTest[];
-}
-
-interface Handle {
-  readonly threads: number;
-  readonly bytesPerToken: number;
-  readonly blockBytes: number;
-  /** 0 for programs without state layers. */
-  readonly stateBytes: number;
-}
 
 /**
  * The addon on the CPU. `isa` names an instruction set instead of the best one of this machine; the environment variable
  * ANLLM_ISA does the same. Throws EngineError unavailable when the addon cannot be loaded or the machine lacks the set.
  */
 export function loadNativeBackend({ isa = process.env.ANLLM_ISA ?? '' } = {}): Backend {
-  const addon = load();
+  const addon = nativeAddon();
   const { isas, threads, kvBlockSize } = addon.describe();
   if (isa !== '' && !isas.includes(isa)) {
     throw new EngineError(
@@ -150,7 +80,7 @@ export function loadNativeBackend({ isa = process.env.ANLLM_ISA ?? '' } = {}): B
  * drawing of tokens fails, it does not draw.
  */
 export function loadMetalBackend(): Backend {
-  const addon = load();
+  const addon = nativeAddon();
   const device = metalDevice();
   if (device === null) {
     throw new EngineError('unavailable', 'this machine has no Metal device; use --backend cpu');
@@ -176,42 +106,33 @@ export function loadMetalBackend(): Backend {
       const entry = isKept
         ? cache?.entryFor('metal', program, weights, options.precision)
         : undefined;
-      const handle = await compiled(addon, program, weights, store, {
-        ...options,
-        isa: '',
-        device: 'metal',
-        packedFile: entry?.file ?? '',
-        pipelineFolder: cache?.pipelineFolder() ?? '',
-      });
-      return draws ? new DrawingExecutable(addon, handle) : new NativeExecutable(addon, handle);
+      const end = beginOnGpu('load');
+      let isThrough = false;
+      try {
+        const handle = await compiled(addon, program, weights, store, {
+          ...options,
+          isa: '',
+          device: 'metal',
+          packedFile: entry?.file ?? '',
+          pipelineFolder: cache?.pipelineFolder() ?? '',
+        });
+        isThrough = true;
+        return draws ? new DrawingExecutable(addon, handle) : new NativeExecutable(addon, handle);
+      } finally {
+        end(isThrough);
+      }
     },
   };
 }
 
-/** What the parts of a scope found wrong, or null. */
-function failureOf({ name, selfTest }: MetalDevice, scope: SelfTest['scope']): string | null {
-  const wrong = selfTest.find((part) => !part.isGood && part.scope === scope);
-  if (wrong === undefined) return null;
-  const what = wrong.failure === '' ? `is off by ${wrong.error.toPrecision(2)}` : wrong.failure;
-  return `the GPU ${name} fails its self-test: ${wrong.name}: ${what}`;
-}
-
-let metal: MetalDevice | null | undefined;
-
-/** The GPU and its self-test, which runs once; null when there is none. */
-export function metalDevice(): MetalDevice | null {
-  metal ??= checked(() => load().describeMetal());
-  return metal;
-}
-
 /** Instruction sets that this machine runs, the best first. */
 export function nativeInstructionSets(): readonly string[] {
-  return load().describe().isas;
+  return nativeAddon().describe().isas;
 }
 
 /** Bytes a second that this machine reads from memory in order. Blocks for a fraction of a second. */
 export function memoryBandwidth(threads: number): number {
-  return load().memoryBandwidth(threads);
+  return nativeAddon().memoryBandwidth(threads);
 }
 
 class NativeExecutable implements Executable {
@@ -299,33 +220,6 @@ class DrawingExecutable extends NativeExecutable {
   }
 }
 
-let loaded: Addon | undefined;
-
-function load(): Addon {
-  try {
-    loaded ??= loadAddon(packageRoot()) as Addon;
-    return loaded;
-  } catch (error) {
-    const [reason] = String(error instanceof Error ? error.message : error).split('\n');
-    throw new EngineError(
-      'unavailable',
-      `the native engine cannot be loaded: ${reason}; reinstall the extension, or run npm run build in its sources`,
-      { cause: error },
-    );
-  }
-}
-
-/** The folder with build/ or prebuilds/: the parent of dist/ in a package, some levels up when run from source. */
-function packageRoot(): string {
-  let folder = __dirname;
-  while (!existsSync(path.join(folder, 'package.json'))) {
-    const parent = path.dirname(folder);
-    if (parent === folder) throw new Error(`no package.json above ${__dirname}`);
-    folder = parent;
-  }
-  return folder;
-}
-
 /** Whether there are weights for which activations are rounded. */
 const hasCodes = (weights: readonly Weight[]) => weights.some(({ kind }) => kind !== 'dense');
 
@@ -349,26 +243,4 @@ async function compiled(
       return await compile(false);
     }
   });
-}
-
-async function translated<T>(call: () => Promise<T>): Promise<T> {
-  try {
-    return await call();
-  } catch (error) {
-    throw toEngineError(error);
-  }
-}
-
-function checked<T>(call: () => T): T {
-  try {
-    return call();
-  } catch (error) {
-    throw toEngineError(error);
-  }
-}
-
-function toEngineError(error: unknown): EngineError {
-  if (!(error instanceof Error)) return new EngineError('internal', String(error));
-  const { code } = error as { code?: EngineErrorCode };
-  return new EngineError(code ?? 'internal', error.message, { cause: error });
 }

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import type { Program } from '../core/program';
 import { tensorsOf, type Weight } from '../loading/weights';
 import type { BackendName, PackedCacheOptions, Precision } from './backend';
+import { GPU_STARTS } from './gpu_starts';
 import { makeFolder } from './make_folder';
 import { describeWeights } from './weight_identity';
 
@@ -125,11 +126,12 @@ export class PackedCache {
     }
   }
 
-  /** Removes all files, and compiled pipelines; returns how many packed weights, and their bytes. */
+  /** Removes all files, compiled pipelines, and what is known of starts of the GPU; returns how many packed weights, and their bytes. */
   clear(): { files: number; bytes: number } {
     const entries = this.entries();
     for (const { path } of entries) remove(path);
-    rmSync(join(this.options.folder, PIPELINES), { recursive: true, force: true });
+    for (const name of [PIPELINES, GPU_STARTS])
+      rmSync(join(this.options.folder, name), { recursive: true, force: true });
     const weights = entries.filter(({ path }) => path.includes(ENDING));
     return { files: weights.length, bytes: weights.reduce((sum, { bytes }) => sum + bytes, 0) };
   }

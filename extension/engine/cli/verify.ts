@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Backend, KvBits, Precision } from '../backend/backend';
-import { metalDevice } from '../backend/native';
+import { hasMetalDevice } from '../backend/metal_device';
 import { selectBackend } from '../backend/select';
 import { fuse } from '../core/fuse';
 import { buildProgram } from '../core/models/registry';
@@ -79,7 +79,7 @@ export async function verifyFolder(dir: string, names: readonly string[]): Promi
     throw new EngineError('bad_request', `--backend ${unknown}: expected ${known.join(', ')}`);
   }
   const isWanted = ({ name, backend }: (typeof VARIANTS)[number]) =>
-    names.length > 0 ? names.includes(name) : backend !== 'metal' || metalDevice() !== null;
+    names.length > 0 ? names.includes(name) : backend !== 'metal' || hasMetalDevice();
   const rows: Row[] = [];
   for (const { name, backend, precision } of VARIANTS.filter(isWanted)) {
     const agreement = await agreementOf(dir, selectBackend(backend).backend, precision);
