@@ -73,4 +73,21 @@ describe('a GPU that does not do what it should', { skip }, () => {
       assert.deepEqual(ids, []);
     });
   }
+
+  test('is told part by part by anllm doctor', () => {
+    const command = ['--import', 'tsx', 'extension/engine/cli.ts', 'doctor', '--json'];
+    const { stdout, stderr } = spawnSync(process.execPath, command, {
+      cwd: ROOT,
+      encoding: 'utf8',
+      env: { ...process.env, ANLLM_SOFT_BROKEN: 'linear_matvec', NODE_TEST_CONTEXT: undefined },
+    });
+    assert.ok(stdout.startsWith('{'), stderr);
+    const { checks } = JSON.parse(stdout) as { checks: { name: string; ok: boolean }[] };
+    const of = (name: string) => checks.find((check) => check.name === name)?.ok;
+    assert.equal(of('metal backend'), false);
+    assert.equal(of('metal self-test, matrix times one row'), false);
+    assert.equal(of('metal self-test, norm'), true);
+    assert.equal(of('built-in model on cpu'), true);
+    assert.equal(of('built-in model on metal'), undefined);
+  });
 });

@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { arch, cpus, freemem, homedir, platform, release, totalmem, version } from 'node:os';
-import { loadNativeBackend, metalDevice, type SelfTest } from '../backend/native';
+import type { SelfTest } from '../backend/addon';
+import { metalDevice } from '../backend/metal_device';
+import { loadNativeBackend } from '../backend/native';
 import { createReferenceBackend } from '../backend/reference';
 import type { EngineOptions } from '../engine_options';
 import { loadEngine } from '../load_engine';
@@ -30,10 +32,12 @@ export const doctor: Command = {
   },
   async run(values) {
     const model = values.string('model');
+    const gpu = metal();
     const checks = [
       machine(),
       nativeAddon(),
-      ...(await builtInModel()),
+      ...gpu,
+      ...(await builtInModel(gpu[0]?.ok === true)),
       ...(model === undefined ? [] : [await ownModel(model)]),
     ];
     const report = values.string('report');
@@ -94,7 +98,7 @@ function metal(): Check[] {
   const name = 'metal backend';
   const fallback = 'the cpu backend serves instead';
   try {
-    const device = metalDevice();
+    const device = metalDevice({ again: true });
     if (device === null)
       return platform() === 'darwin' ? [{ name, ok: false, detail: `no device; ${fallback}` }] : [];
     const tests = device.selfTest.map(({ name: part, error, failure, isGood, scope }) => ({
@@ -113,8 +117,8 @@ function metal(): Check[] {
 }
 
 /** The built-in model must continue a line alike on every backend that loads. */
-async function builtInModel(): Promise<Check[]> {
-  const onMetal = metal()[0]?.ok === true ? (['metal'] as const) : [];
+async function builtInModel(hasMetal: boolean): Promise<Check[]> {
+  const onMetal = hasMetal ? (['metal'] as const) : [];
   const backends = [createReferenceBackend().name, 'cpu', ...onMetal] as const;
   const checks: Check[] = [];
   let expected: string | null = null;
