@@ -17,6 +17,8 @@ const warnings = [
   '-Wconversion',
   '-Wno-sign-conversion',
   '-Wno-missing-field-initializers',
+  // binding.gyp names some of gcc's.
+  '-Wno-unknown-warning-option',
   '-Werror',
 ];
 const headers = ['node-addon-api', 'node-api-headers/include'].flatMap((name) => [
