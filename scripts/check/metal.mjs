@@ -2,7 +2,7 @@
 /**
  * npm run metal:check: compiles every .metal file with Apple's compiler where Xcode has it. Elsewhere, since no Metal
  * compiler runs outside macOS, a front end that knows address spaces (clang's C++ for OpenCL) reads the text that Apple's
- * gets, with what Apple's headers declare (test/metal/front_end/). Skipped with a message where clang is missing.
+ * gets, with what Apple's headers declare (test/metal/front_end/). Skipped with a message where there is neither.
  * usage: metal.mjs
  */
 import { spawnSync } from 'node:child_process';
@@ -58,12 +58,14 @@ const appleOptions = [
   '/dev/null',
 ];
 
+/** Xcode, unlike its command line tools alone, brings the compiler, or downloads it when it is asked to. */
+const hasApple = () => spawnSync('xcrun', ['-sdk', 'macosx', 'metal', '--version']).status === 0;
+
 /** The command that reads kernels, without the file; null where there is none. */
 export function frontEnd() {
-  const hasApple =
-    process.platform === 'darwin' &&
-    spawnSync('xcrun', ['-sdk', 'macosx', '--find', 'metal']).status === 0;
-  if (hasApple) return { command: 'xcrun', options: appleOptions };
+  if (process.platform === 'darwin') {
+    return hasApple() ? { command: 'xcrun', options: appleOptions } : null;
+  }
   return hasCommand('clang') ? { command: 'clang', options: clangOptions } : null;
 }
 
@@ -83,7 +85,11 @@ export async function checkMetal(files) {
 if (isMain(import.meta.filename)) {
   void runMain(async () => {
     if (frontEnd() === null) {
-      console.log('metal:check skipped: no clang. Install it with: apt-get install clang');
+      const how =
+        process.platform === 'darwin'
+          ? 'xcodebuild -downloadComponent MetalToolchain'
+          : 'apt-get install clang';
+      console.log(`metal:check skipped: no compiler. Install it with: ${how}`);
     } else {
       reportFindings(await checkMetal(listFiles('metal', /\.metal$/)));
     }

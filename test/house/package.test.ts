@@ -80,7 +80,9 @@ function checkMachO(bytes: Buffer | undefined): void {
   assert.equal(library.cpu, 'arm64');
   assert.equal(library.minimumMacOS, '14.0');
   assert.ok(library.defined.includes('napi_register_module_v1'));
-  assert.deepEqual(library.libraries, ['/usr/lib/libSystem.B.dylib']);
+  // zig brings its C++ library along, Apple's compiler links that of the system.
+  const own = process.platform === 'darwin' ? ['/usr/lib/libc++.1.dylib'] : [];
+  assert.deepEqual(library.libraries, [...own, '/usr/lib/libSystem.B.dylib']);
   assert.deepEqual(library.signature, { isAdHoc: true, pagesMatch: true });
   // What the running Node.js has to offer is Node-API, in a version that every supported one has.
   const { symbols } = createRequire(import.meta.url)('node-api-headers') as NodeApiHeaders;
