@@ -53,6 +53,8 @@ const RUBY: LanguageTraits = {
     close: /^end\b/,
   },
 };
+const LISP: LanguageTraits = { ...C_LIKE, lineComments: [';'], blockComments: [], quotes: ['"'] };
+const STYLE: LanguageTraits = { ...C_LIKE, lineComments: [] };
 const SHELL: LanguageTraits = {
   ...HASH,
   blockWords: { open: /\b(?:then|do|else|in)$/, close: /^(?:fi|done|esac)\b/ },
@@ -90,6 +92,39 @@ const BY_LANGUAGE: Readonly<Record<string, LanguageTraits>> = {
   elixir: { ...RUBY, longQuotes: ['"""'] },
   julia: RUBY,
   php: { ...C_LIKE, lineComments: ['//', '#'] },
+  powershell: { ...HASH, blockComments: [['<#', '#>']] },
+  coffeescript: { ...HASH, blockComments: [['###', '###']], longQuotes: ['"""', "'''"] },
+  graphql: { ...HASH, longQuotes: ['"""'] },
+  terraform: { ...HASH, blockComments: [['/*', '*/']] },
+  nix: { ...HASH, blockComments: [['/*', '*/']], quotes: ['"'], longQuotes: ["''"] },
+  cmake: HASH,
+  dotenv: HASH,
+  properties: HASH,
+  dockercompose: { ...HASH, colonBlocks: true },
+  kotlin: { ...C_LIKE, longQuotes: ['"""'] },
+  scala: { ...C_LIKE, longQuotes: ['"""'], quotes: ['"'], charLiterals: true },
+  java: { ...C_LIKE, longQuotes: ['"""'] },
+  dart: { ...C_LIKE, longQuotes: ['"""', "'''"] },
+  clojure: LISP,
+  lisp: LISP,
+  scheme: LISP,
+  fsharp: {
+    ...C_LIKE,
+    blockComments: [['(*', '*)']],
+    longQuotes: ['"""'],
+    quotes: ['"'],
+    charLiterals: true,
+  },
+  ocaml: {
+    ...C_LIKE,
+    lineComments: [],
+    blockComments: [['(*', '*)']],
+    quotes: ['"'],
+    charLiterals: true,
+  },
+  erlang: { ...C_LIKE, lineComments: ['%'], blockComments: [] },
+  vb: { ...C_LIKE, lineComments: ["'"], blockComments: [], quotes: ['"'] },
+  css: STYLE,
   sql: { ...C_LIKE, lineComments: ['--'] },
   haskell: {
     ...C_LIKE,
@@ -105,6 +140,9 @@ const BY_LANGUAGE: Readonly<Record<string, LanguageTraits>> = {
   plaintext: PROSE,
   latex: PROSE,
   restructuredtext: PROSE,
+  'git-commit': PROSE,
+  scminput: PROSE,
+  mdx: PROSE,
 };
 
 /** File name endings, where no editor knows the language. */
@@ -131,6 +169,15 @@ const BY_EXTENSION: Readonly<Record<string, string>> = {
   tex: 'latex',
   rst: 'restructuredtext',
   svg: 'xml',
+  ps1: 'powershell',
+  tf: 'terraform',
+  env: 'dotenv',
+  kt: 'kotlin',
+  kts: 'kotlin',
+  clj: 'clojure',
+  fs: 'fsharp',
+  ml: 'ocaml',
+  erl: 'erlang',
 };
 
 /** By VS Code's language id, or the ending of a file's name. What is not in the tables reads as C. */

@@ -69,3 +69,23 @@ describe('surroundings', () => {
     assert.equal(brackets(`f() {\n${body}}\ng() {\n  ▮`), '}');
   });
 });
+
+describe('strings and comments of a language', () => {
+  const openAt = (languageId: string, before: string): string =>
+    lookAround(requestAt(`${before}▮`, { languageId }))
+      .pending.map(({ closer }) => closer)
+      .join('');
+
+  for (const [languageId, text, open] of [
+    ['powershell', '<# if ( #>\nfoo(', ')'],
+    ['clojure', "; it's (\n(def x '(", '))'],
+    ['css', 'a { background: url(http://a.b/c.png); color: rgb(', '})'],
+    ['kotlin', 'val s = """\n it\'s (\n"""\nfoo(', ')'],
+    ['ocaml', '(* [ *) let f = g (', ')'],
+    ['erlang', "% don't (\nf(", ')'],
+    ['vb', "' don't (\nCall f(", ')'],
+    ['terraform', '# (\n/* [ */ a {', '}'],
+  ] as const) {
+    it(languageId, () => assert.equal(openAt(languageId, text), open));
+  }
+});
