@@ -4,25 +4,35 @@ const SAME_LINES = 3;
 const MAX_PERIOD = 4;
 /** Lines without words, such as `}`, repeat in good code. */
 const HAS_WORD = /[\p{L}\p{N}]{2}/u;
+/** A group of lines that the suggestion itself has twice is a loop already, when one of them has this much to say. */
+const TELLING_LENGTH = 10;
 /** Inside a line: a unit repeated this often, with this many characters in all. */
 const SAME_UNITS = 6;
 const MIN_LOOP_CHARS = 36;
 
 /**
- * The number of lines to drop from the end of `lines` when they end in a loop: a group of 1 to 4 lines, three times,
- * of which the first time may stand above the cursor. One turn of the loop stays. 0 = no loop. All lines trimmed.
+ * The number of lines to drop from the end of `lines` when they end in a loop: a group of 1 to 4 lines, three times, of
+ * which the first time may stand above the cursor; or a group of several lines twice. One turn of the loop stays.
+ * 0 = no loop. All lines trimmed.
  */
 export function loopingLines(lines: readonly string[], above: readonly string[]): number {
   for (let period = 1; period <= MAX_PERIOD; period++) {
-    const all = [...above.slice(-period), ...lines];
-    const length = period * SAME_LINES;
-    if (all.length < length) continue;
-    const group = all.slice(-period);
-    if (!group.some((line) => HAS_WORD.test(line))) continue;
-    const turns = all.slice(-length);
-    if (turns.every((line, i) => line === group[i % period])) return length - period;
+    const group = lines.slice(-period);
+    if (group.length < period || !group.some((line) => HAS_WORD.test(line))) continue;
+    if (turns([...above.slice(-period), ...lines], period, SAME_LINES)) {
+      return period * (SAME_LINES - 1);
+    }
+    const tells = group.some(({ length }) => length >= TELLING_LENGTH);
+    if (period > 1 && tells && turns(lines, period, 2)) return period;
   }
   return 0;
+}
+
+/** True when the lines end in the same group so many times. */
+function turns(lines: readonly string[], period: number, count: number): boolean {
+  const last = lines.slice(-period * count);
+  const group = lines.slice(-period);
+  return last.length === period * count && last.every((line, i) => line === group[i % period]);
 }
 
 /** The index in `line` where a loop inside the line takes its second turn, or -1. */
