@@ -30,7 +30,7 @@ import { registerModelsView } from './models/view';
 import { RemoteKey } from './remote_key';
 import { OpenAiServer } from './openai/server';
 import { serverToken } from './openai/token';
-import { engineChanged, languageEnabled } from './settings';
+import { answersChanged, engineChanged, languageEnabled } from './settings';
 import { Snapshots } from './snapshots';
 import { Snooze } from './snooze';
 import { watchModels } from './start/model_keys';
@@ -157,11 +157,12 @@ export async function deactivate(): Promise<void> {
 
 /** Nothing runs while completions are off and nobody chats, and a changed engine setting takes effect with the next completion. */
 function watchSettings(host: Host, store: DisposableStore): void {
-  const { configuration, snooze, engine: supervisor } = host;
+  const { configuration, snooze, engine: supervisor, completions } = host;
   /** The chat goes on without completions. */
   const chatRuns = (): boolean => ['ready', 'generating'].includes(supervisor.chatStatus.state);
   store.add(
     configuration.onChange(({ before, after }) => {
+      if (answersChanged(before, after)) completions.reset();
       if (engineChanged(before, after) || (!after.enabled && !chatRuns())) stopEngine(host);
     }),
   );

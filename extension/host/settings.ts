@@ -125,6 +125,11 @@ export function engineChanged(before: Settings, after: Settings): boolean {
   return JSON.stringify(before.engine) !== JSON.stringify(after.engine);
 }
 
+/** True when the same place would be answered in another way. */
+export function answersChanged(before: Settings, after: Settings): boolean {
+  return before.multiline !== after.multiline || before.maxTokens !== after.maxTokens;
+}
+
 function languagesOf(value: unknown): Record<string, boolean> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { '*': true };
   return Object.fromEntries(

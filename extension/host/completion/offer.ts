@@ -22,7 +22,8 @@ const CLOSERS = /^[)\]}"'`>]+$/;
 
 /** The typing between two snapshots, or null when there was more, or something else, than typing at the cursor. */
 export function typingBetween(from: Snapshot, to: Snapshot): Typing | null {
-  if (from.uri !== to.uri || from.prefixLine !== to.prefixLine) return null;
+  if (from.uri !== to.uri || from.languageId !== to.languageId) return null;
+  if (from.prefixLine !== to.prefixLine) return null;
   if (!to.prefix.startsWith(from.prefix)) return null;
   const typed = to.prefix.slice(from.prefix.length);
   if (to.suffix === from.suffix) return { typed, autoClosed: '', typedOver: 0 };

@@ -74,6 +74,7 @@ function answerAt({ snapshot, answer }: Entry, at: Snapshot): Answer | null {
 function samePlace(a: Snapshot, b: Snapshot): boolean {
   return (
     a.uri === b.uri &&
+    a.languageId === b.languageId &&
     a.prefixLine === b.prefixLine &&
     a.prefix === b.prefix &&
     a.suffix === b.suffix

@@ -24,6 +24,15 @@ describe('cache of suggestions', () => {
     assert.equal(cache.find(snapshotAt('con▮\nb();\n')), null);
   });
 
+  it('does not answer in another language', () => {
+    const cache = new OfferCache();
+    const python = { ...snapshotAt('con▮\n'), languageId: 'python' };
+    cache.add(snapshotAt('con▮\n'), offer('st x'));
+    assert.equal(cache.find(python), null);
+    cache.add(snapshotAt('a▮\n'), { kind: 'empty', reason: 'model_silent' });
+    assert.equal(cache.find({ ...snapshotAt('a▮\n'), languageId: 'python' }), null);
+  });
+
   it('knows where nothing is to be had, there only', () => {
     const cache = new OfferCache();
     cache.add(snapshotAt('a▮\n'), { kind: 'empty', reason: 'model_silent' });
