@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import { number } from '../protocol/numbers';
 import { CHAT_COMMANDS } from './chat/commands';
 import type { CommandId } from './command_ids';
+import { explain } from './completion/decisions';
 import { suggestNames } from './edit/suggest_names';
 import type { Host } from './host';
 import { showMenu } from './menu';
@@ -84,6 +85,11 @@ async function trigger({ configuration, snooze }: Host): Promise<void> {
     if (choice === undefined) return;
     snooze.end();
     await configuration.setEnabled(true);
+  }
+  const languageId = vscode.window.activeTextEditor?.document.languageId ?? '*';
+  if (!languageEnabled(configuration.current, languageId)) {
+    void vscode.window.showInformationMessage(`anllm: ${explain('language_disabled')}`);
+    return;
   }
   await vscode.commands.executeCommand(TRIGGER);
 }

@@ -56,6 +56,10 @@ export function explain(reason: NothingReason, detail = ''): string {
       return l10n.t('Completions are snoozed. Run "anllm: Snooze Completions" to end it.');
     case 'scheme':
       return l10n.t('Completions are offered in files, untitled documents and notebooks only.');
+    case 'secret_file':
+      return l10n.t(
+        'The name of this file says that it holds secrets: its text is not sent to the server of anllm.remote.url.',
+      );
     case 'several_cursors':
       return l10n.t('There is more than one cursor.');
     case 'selection':

@@ -5,6 +5,7 @@ import type { Host } from '../host';
 import type { Disposable } from '../lifecycle';
 import { languageEnabled } from '../settings';
 import { editorOf, takeSnapshot } from './document';
+import { holdsSecrets } from './secret_file';
 import type { Suggestion } from './service';
 import type { SelectedItem } from './snapshot';
 import { SCHEMES, whySkip } from './trigger';
@@ -35,6 +36,7 @@ async function provide(
     languageEnabled: languageEnabled(settings, document.languageId),
     snoozed: host.snooze.active,
     scheme: document.uri.scheme,
+    leaksSecrets: settings.engine.remote !== null && holdsSecrets(document.uri.path),
     invoked,
     cursors: editor?.selections.length ?? 1,
     hasSelection: editor?.selection.isEmpty === false,

@@ -12,6 +12,7 @@ export type SkipReason =
   | 'language_disabled'
   | 'snoozed'
   | 'scheme'
+  | 'secret_file'
   | 'several_cursors'
   | 'selection'
   | 'inside_word';
@@ -21,6 +22,8 @@ export interface TriggerContext {
   readonly languageEnabled: boolean;
   readonly snoozed: boolean;
   readonly scheme: string;
+  /** Text of this file would leave the computer, and its name says that it should not. */
+  readonly leaksSecrets: boolean;
   /** The user asked for it: the place of the cursor is then no obstacle. */
   readonly invoked: boolean;
   readonly cursors: number;
@@ -36,6 +39,7 @@ export function whySkip(context: TriggerContext): SkipReason | null {
   if (!context.languageEnabled) return 'language_disabled';
   if (context.snoozed) return 'snoozed';
   if (!SCHEMES.some((scheme) => scheme === context.scheme)) return 'scheme';
+  if (context.leaksSecrets) return 'secret_file';
   if (context.cursors > 1) return 'several_cursors';
   if (context.hasSelection) return 'selection';
   if (!context.invoked && !context.popup && /^[\p{L}\p{N}_]/u.test(context.lineAfter)) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { holdsSecrets } from '../../../extension/host/completion/secret_file';
 import {
   whySkip,
   type SkipReason,
@@ -11,6 +12,7 @@ const TYPING: TriggerContext = {
   languageEnabled: true,
   snoozed: false,
   scheme: 'file',
+  leaksSecrets: false,
   invoked: false,
   cursors: 1,
   hasSelection: false,
@@ -34,6 +36,8 @@ const cases: readonly [string, Partial<TriggerContext>, SkipReason | null][] = [
   ['disabled, asked for', { enabled: false, invoked: true }, 'disabled'],
   ['disabled for the language', { languageEnabled: false }, 'language_disabled'],
   ['snoozed', { snoozed: true }, 'snoozed'],
+  ['a file of secrets, for a server', { leaksSecrets: true }, 'secret_file'],
+  ['a file of secrets, asked for', { leaksSecrets: true, invoked: true }, 'secret_file'],
   ['an untitled document', { scheme: 'untitled' }, null],
   ['a cell of a notebook', { scheme: 'vscode-notebook-cell' }, null],
   ['a file of a remote', { scheme: 'vscode-remote' }, null],
@@ -46,5 +50,18 @@ const cases: readonly [string, Partial<TriggerContext>, SkipReason | null][] = [
 describe('trigger', () => {
   for (const [name, context, want] of cases) {
     it(`${name}: ${want ?? 'asks'}`, () => assert.equal(whySkip({ ...TYPING, ...context }), want));
+  }
+});
+
+describe('files of secrets', () => {
+  const secret =
+    '.env .env.local .ENV.production server.pem id_ed25519 .npmrc .aws/credentials secrets.yaml prod.tfvars';
+  const open =
+    '.env.example .envrc.ts env.ts id_rsa.pub credentials.ts secretary.json key.go .npmrc.md pem.txt';
+  for (const name of secret.split(' ')) {
+    it(name, () => assert(holdsSecrets(`/home/me/project/${name}`)));
+  }
+  for (const name of open.split(' ')) {
+    it(`not ${name}`, () => assert(!holdsSecrets(`/home/.env/project/${name}`)));
   }
 });
