@@ -18,6 +18,17 @@ const parser = new MarkdownIt({ html: false, linkify: true });
 parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false }); // main.py is a file, not a place in Paraguay
 parser.disable('image');
 parser.validateLink = (url) => ALLOWED_LINK.test(url);
+/** Lists, quotations and tables run as their letters do; columns are aligned by class, since the page takes no styles. */
+parser.core.ruler.push('anllm_blocks', ({ tokens }) => {
+  for (const token of tokens) {
+    if (/^(bullet_list|ordered_list|blockquote|table)_open$/.test(token.type)) {
+      token.attrSet('dir', 'auto');
+    } else if (/^t[hd]_open$/.test(token.type)) {
+      const [, side] = /^text-align:(\w+)$/.exec(String(token.attrGet('style') ?? '')) ?? [];
+      token.attrs = side === undefined ? null : [['class', side]];
+    }
+  }
+});
 /** Code within a list or a quotation; other code is a block of its own. */
 parser.renderer.rules['fence'] = parser.renderer.rules['code_block'] = (tokens, index, _, env) => {
   const { content = '', info = '' } = tokens[index] ?? {};

@@ -85,6 +85,13 @@ describe('markdown of a model', () => {
     assert.equal(growing.update(text, false)[0], first);
   });
 
+  it('columns are aligned, lists run as their letters do, and nothing has a style', () => {
+    const page = html('| a | b |\n|:-:|--:|\n| 1 | 2 |\n\n- פריט\n\n> quote');
+    assert.match(page, /<table dir="auto">[^]*<td class="center">1<[^]*<td class="right">2</);
+    assert.match(page, /<ul dir="auto">[^]*<blockquote dir="auto">/);
+    assert.doesNotMatch(page, /style=/);
+  });
+
   it('code within a list has the buttons that other code has', () => {
     const list = '1. Install:\n   ```sh\n   npm i <x>\n   ```\n';
     const [block] = new MarkdownBlocks('<span>TOOLS</span>').update(list, false);
