@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { alone } from './alone.mjs';
 import { root } from './process.mjs';
 
 /**
@@ -34,7 +35,8 @@ export function contentHash(words, files) {
 }
 
 /**
- * Runs `make` unless `output` exists and was made from the same hash. The hash lies in .cache/stamps/.
+ * Runs `make` unless `output` exists and was made from the same hash. The hash lies in .cache/stamps/. Processes that want
+ * the same output at the same time get it from the first of them.
  * @param {string} output path relative to the root
  * @param {string} hash
  * @param {() => Promise<void>} make
@@ -42,13 +44,16 @@ export function contentHash(words, files) {
  */
 export async function makeIfChanged(output, hash, make) {
   const stamp = path.join(root, '.cache', 'stamps', `${output.replaceAll('/', '_')}.sha256`);
-  const isCurrent =
+  const isCurrent = () =>
     existsSync(path.join(root, output)) &&
     existsSync(stamp) &&
     readFileSync(stamp, 'utf8') === hash;
-  if (isCurrent) return false;
-  await make();
-  mkdirSync(path.dirname(stamp), { recursive: true });
-  writeFileSync(stamp, hash);
-  return true;
+  if (isCurrent()) return false;
+  return alone(`${stamp}.lock`, async () => {
+    if (isCurrent()) return false;
+    await make();
+    mkdirSync(path.dirname(stamp), { recursive: true });
+    writeFileSync(stamp, hash);
+    return true;
+  });
 }

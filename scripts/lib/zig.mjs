@@ -2,6 +2,7 @@
 /** The zig compiler of the PyPI package `ziglang`, kept in .cache/: a C++ cross-compiler with its own headers. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { alone } from './alone.mjs';
 import { Failure, hasCommand, mustSucceed, root } from './process.mjs';
 import { installCommand, missingPackages } from './system-packages.mjs';
 
@@ -18,7 +19,9 @@ const environment = {
 const executable = path.join(folder, 'ziglang', 'zig');
 
 /** Installs the compiler once. */
-export async function ensureZig() {
+export const ensureZig = () => alone(`${folder}.lock`, install);
+
+async function install() {
   if (existsSync(executable)) return;
   const missing = missingPackages('cross');
   if (!hasCommand('python3') || missing.length > 0) {

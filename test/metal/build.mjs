@@ -4,11 +4,11 @@
  * build/metal/sanitized/runner with AddressSanitizer and UndefinedBehaviorSanitizer; for whole models an addon whose GPU
  * is the soft device. usage: build.mjs [--sanitize | --addon]
  */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { alone } from '../../scripts/lib/alone.mjs';
 import { contentHash, listFiles, makeIfChanged } from '../../scripts/lib/content-hash.mjs';
 import { readGyp } from '../../scripts/lib/gyp.mjs';
 import { Failure, hasCommand, mustSucceed, root, runMain } from '../../scripts/lib/process.mjs';
@@ -78,39 +78,6 @@ function withIncludes(file, found = new Set()) {
     if (target !== undefined) withIncludes(target, found);
   }
   return found;
-}
-
-/**
- * Test files run in processes of their own: the first one builds, the others wait for it.
- * @param {string} lock absolute path of a file
- * @param {() => Promise<void>} work
- */
-async function alone(lock, work) {
-  const isHeld = () => {
-    try {
-      writeFileSync(lock, String(process.pid), { flag: 'wx' });
-      return false;
-    } catch {
-      return true;
-    }
-  };
-  const isOwnerGone = () => {
-    try {
-      process.kill(Number(readFileSync(lock, 'utf8')), 0);
-      return false;
-    } catch {
-      return true;
-    }
-  };
-  while (isHeld()) {
-    if (isOwnerGone()) rmSync(lock, { force: true });
-    await setTimeout(100);
-  }
-  try {
-    await work();
-  } finally {
-    rmSync(lock, { force: true });
-  }
 }
 
 /**
