@@ -2,6 +2,7 @@
 /** Running commands, and ending a script with one clear line. Imports nothing that `npm ci` has to bring first. */
 import { spawn, spawnSync } from 'node:child_process';
 import { realpathSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
 import path from 'node:path';
 
 export const root = path.resolve(import.meta.dirname, '..', '..');
@@ -46,36 +47,54 @@ export async function runMain(main) {
  * @typedef {object} RunOptions
  * @property {string} [cwd]
  * @property {NodeJS.ProcessEnv} [env] added to the current environment
+ * @property {number} [timeoutMs] after this time it is ended, then killed, and that is said
+ * @property {boolean} [isIdle] it gets the processor when nobody else wants it
  */
+
+/**
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {RunOptions} options
+ * @param {import('node:child_process').StdioOptions} stdio
+ */
+function start(command, args, { cwd = root, env, isIdle = false }, stdio) {
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio });
+  if (isIdle && child.pid !== undefined) {
+    setPriority(child.pid, constants.priority.PRIORITY_LOW);
+  }
+  return child;
+}
+
+/**
+ * Ends a process that takes too long.
+ * @param {import('node:child_process').ChildProcess} child
+ * @param {number | undefined} timeoutMs
+ * @param {(message: string) => void} onTimeout
+ */
+function watch(child, timeoutMs, onTimeout) {
+  if (timeoutMs === undefined) return;
+  const watchdog = setTimeout(() => {
+    onTimeout(`${child.spawnargs.join(' ')}: not done after ${timeoutMs / 1000} s`);
+    child.kill('SIGTERM');
+    setTimeout(() => child.kill('SIGKILL'), 10_000).unref();
+  }, timeoutMs);
+  child.on('exit', () => clearTimeout(watchdog));
+  child.on('error', () => clearTimeout(watchdog));
+}
 
 /**
  * Runs a command with the terminal's own input and output and resolves to its exit code; a signal counts as 1.
  * @param {string} command
  * @param {readonly string[]} args
- * @param {RunOptions & { timeoutMs?: number }} [options] after `timeoutMs` it is ended, then killed, and that is said
+ * @param {RunOptions} [options]
  * @returns {Promise<number>}
  */
 export function run(command, args, options = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, {
-      cwd: options.cwd ?? root,
-      env: { ...process.env, ...options.env },
-      stdio: 'inherit',
-    });
-    const { timeoutMs } = options;
-    const watchdog =
-      timeoutMs === undefined
-        ? undefined
-        : setTimeout(() => {
-            console.error(`${[command, ...args].join(' ')}: not done after ${timeoutMs / 1000} s`);
-            child.kill('SIGTERM');
-            setTimeout(() => child.kill('SIGKILL'), 10_000).unref();
-          }, timeoutMs);
+    const child = start(command, args, options, 'inherit');
+    watch(child, options.timeoutMs, console.error);
     child.on('error', reject);
-    child.on('close', (code) => {
-      clearTimeout(watchdog);
-      resolve(code ?? 1);
-    });
+    child.on('close', (code) => resolve(code ?? 1));
   });
 }
 
@@ -88,15 +107,16 @@ export function run(command, args, options = {}) {
  */
 export function capture(command, args, options = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, {
-      cwd: options.cwd ?? root,
-      env: { ...process.env, ...options.env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const child = start(command, args, options, ['ignore', 'pipe', 'pipe']);
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text) => (output += text));
+      stream?.setEncoding('utf8').on('data', (text) => (output += text));
     }
+    watch(child, options.timeoutMs, (message) => {
+      output += `${message}\n`;
+      // What it started may hold its output open.
+      child.on('exit', () => resolve({ code: 1, output }));
+    });
     child.on('error', reject);
     child.on('close', (code) => resolve({ code: code ?? 1, output }));
   });
