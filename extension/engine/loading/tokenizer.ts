@@ -220,7 +220,8 @@ export function loadTokenizer(folder: string, kept: KeptTables | null = null): W
   const root = allowedRoot(folder);
   const json = readTokenizerJson(folder, root, kept);
   const config = readTokenizerConfig(folder, root);
-  const { vocabulary, addedTokens, unknownId, tokens } = json;
+  const { vocabulary, unknownId, tokens } = json;
+  const addedTokens = withMissing(json, config.addedTokens);
   const splitter = textSplitter(json);
   const unknown = { byteFallback: json.byteFallback, unknownId, fuse: json.fuseUnknown };
   const alphabet = splitter.byteLevel
@@ -240,6 +241,18 @@ export function loadTokenizer(folder: string, kept: KeptTables | null = null): W
     suffixIds: declaredIds(json.file, splitter.suffix, idOf),
     eosId: namedId(config, 'eos_token', idOf),
   });
+}
+
+/** The added tokens of tokenizer.json, and those of tokenizer_config.json whose ids nothing else has: fine-tunes add some. */
+function withMissing(
+  { addedTokens, tokens }: TokenizerJson,
+  more: readonly AddedToken[],
+): AddedToken[] {
+  const texts = new Set(addedTokens.map(({ content }) => content));
+  const ids = new Set(addedTokens.map(({ id }) => id));
+  const isMissing = ({ id, content }: AddedToken) =>
+    !texts.has(content) && !ids.has(id) && (tokens.at(id) ?? content) === content;
+  return [...addedTokens, ...more.filter(isMissing)];
 }
 
 function wordEncoder(

@@ -72,6 +72,18 @@ const CASES: readonly Case[] = [
     calls: [['write_file', { path: 'a\n\n  b <c>', lines: 4 }]],
   },
   {
+    name: 'Qwen 3 Coder: the tag around a function forgotten, and a function that nobody has',
+    format: 'hermes',
+    text:
+      'See <function=none>.\n<function=now>\n</function>\n</tool_call>\n' +
+      '<tool_call>\n<function=write_file>\n<parameter=path>\n<function=now>\n</parameter>\n</function>\n</tool_call>',
+    said: 'See <function=none>.\n',
+    calls: [
+      ['now', {}],
+      ['write_file', { path: '<function=now>' }],
+    ],
+  },
+  {
     name: 'Mistral: a list',
     format: 'mistral',
     text: 'Sure.[TOOL_CALLS][{"name": "now", "arguments": {}}, {"name": "write_file", "arguments": {"path": "[TOOL"}}]',

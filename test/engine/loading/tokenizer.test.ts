@@ -160,6 +160,27 @@ test('HTML’s tags are ordinary where a vocabulary has them whole, as Gemma’s
   assert.ok(!gemma.encode('<s><unused0><|think|>').some((id) => gemma.isSpecial(id)));
 });
 
+test('added tokens that tokenizer_config.json alone has', () => {
+  const added = (content: string) => ({ content, special: true, lstrip: false });
+  const folder = writeFiles(temporaryFolder(), {
+    'tokenizer.json': LLAMA,
+    'tokenizer_config.json': {
+      eos_token: '<|im_end|>',
+      added_tokens_decoder: {
+        1: added('<s>'),
+        260: added('another text of this id'),
+        262: added('▁a'),
+        300: added('<|im_end|>'),
+        x: added('no id'),
+      },
+    },
+  });
+  const chatMl = loadTokenizer(folder);
+  assert.deepEqual([chatMl.eosId, chatMl.vocabSize], [300, 301]);
+  assert.deepEqual(chatMl.encodeTemplate('ab<|im_end|>'), [263, 300]);
+  assert.ok(chatMl.isSpecial(262) && !chatMl.isSpecial(260));
+});
+
 test('what a text ends with, as embedding models want it', () => {
   const single = [
     { Sequence: { id: 'A', type_id: 0 } },

@@ -4,7 +4,7 @@
  */
 import { splitAtTag } from '../tag';
 import { parseCall, type CallParser, type TextOrCall, type ToolSchema } from './call_parser';
-import { parseXmlCall } from './xml_call';
+import { functionTag, parseXmlCall } from './xml_call';
 
 export const CALL_START = '<tool_call>';
 export const CALL_END = '</tool_call>';
@@ -15,14 +15,20 @@ export class HermesParser implements CallParser {
   private inCall = false;
   /** Blanks since a call, which are no answer unless text follows; null: text has. */
   private blank: string | null = null;
+  /** The tag that the call began with, as far as it is none of the call itself. */
+  private opening = '';
+  /** Qwen 3 Coder at times forgets the tag around a function. */
+  private readonly functionTags: readonly string[];
 
-  constructor(private readonly tools: readonly ToolSchema[] = []) {}
+  constructor(private readonly tools: readonly ToolSchema[] = []) {
+    this.functionTags = tools.map(({ name }) => functionTag(name));
+  }
 
   push(delta: string): TextOrCall[] {
     this.held += delta;
     const out: TextOrCall[] = [];
     for (;;) {
-      const { before, found, rest } = splitAtTag(this.held, this.inCall ? CALL_END : CALL_START);
+      const { before, found, rest } = this.inCall ? splitAtTag(this.held, CALL_END) : this.start();
       if (this.inCall && !found) return out;
       this.held = rest;
       if (this.inCall) this.close(out, before, CALL_END);
@@ -42,10 +48,22 @@ export class HermesParser implements CallParser {
     return out;
   }
 
+  /** Up to the first tag that a call begins with. */
+  private start(): ReturnType<typeof splitAtTag> {
+    const call = { ...splitAtTag(this.held, CALL_START), opening: CALL_START };
+    const functions = this.functionTags.map((tag) => {
+      const split = splitAtTag(this.held, tag);
+      return { ...split, opening: '', rest: split.found ? tag + split.rest : split.rest };
+    });
+    const first = functions.reduce((a, b) => (isEarlier(b, a) ? b : a), call);
+    this.opening = first.opening;
+    return first;
+  }
+
   private close(out: TextOrCall[], body: string, end: string): void {
     const call = parseCall(body) ?? parseXmlCall(body, this.tools);
     if (call === null) {
-      this.text(out, CALL_START + body + end);
+      this.text(out, this.opening + body + end);
       return;
     }
     this.blank = '';
@@ -61,4 +79,11 @@ export class HermesParser implements CallParser {
     this.blank = null;
     if (text !== '') out.push({ kind: 'text', text });
   }
+}
+
+type Split = ReturnType<typeof splitAtTag>;
+
+/** A tag that is there comes before one that may be beginning; of two of a kind, the one with less before it. */
+function isEarlier(a: Split, b: Split): boolean {
+  return a.found === b.found ? a.before.length < b.before.length : a.found;
 }

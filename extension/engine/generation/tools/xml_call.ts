@@ -2,6 +2,11 @@ import { isJsonObject } from '../../loading/json_file';
 import type { ParsedCall, ToolSchema } from './call_parser';
 
 const FUNCTION = /^\s*<function=([^>\s]+)>([\s\S]*)$/;
+/** What the call of a function begins with. */
+export function functionTag(name: string): string {
+  return `<function=${name}>`;
+}
+
 const FUNCTION_END = '</function>';
 const PARAMETER = /<parameter=([^>\s]+)>/g;
 const PARAMETER_END = '</parameter>';
