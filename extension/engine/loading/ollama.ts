@@ -18,9 +18,14 @@ const MAX_MANIFEST_BYTES = 1 << 20;
 const PART = '[A-Za-z0-9_][\\w.-]{0,99}';
 const NAME = new RegExp(`^(?:(?:(${PART})/)?(${PART})/)?(${PART})(?::(${PART}))?$`);
 
-/** The folder with `manifests` and `blobs`. */
-export function ollamaRoot(): string {
-  return process.env.OLLAMA_MODELS || join(homedir(), '.ollama', 'models');
+/** Where Ollama's installer for Linux has the service keep them. */
+const OF_SERVICE = '/usr/share/ollama/.ollama/models';
+
+/** The folder with `manifests` and `blobs`: a user's own, else that of the service. */
+export function ollamaRoot(service = OF_SERVICE): string {
+  const own = process.env.OLLAMA_MODELS || join(homedir(), '.ollama', 'models');
+  const isThere = (root: string) => existsSync(join(root, 'manifests'));
+  return process.env.OLLAMA_MODELS || isThere(own) || !isThere(service) ? own : service;
 }
 
 /** The GGUF file of a model by Ollama's name of it, e.g. `qwen2.5-coder:1.5b`; null when Ollama has no such model. */

@@ -3,6 +3,7 @@ import { utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, test } from 'node:test';
 import { resolveModel } from '../../../extension/engine/loading/model_dir';
+import { ollamaRoot } from '../../../extension/engine/loading/ollama';
 import { inspectModel, listModels } from '../../../extension/engine/loading/model_list';
 import { gguf, text } from './gguf/gguf_fixture';
 import {
@@ -103,6 +104,15 @@ test('a repository is the snapshot of main in the Hugging Face cache, else the n
 test('a repository in LM Studio’s folders', () => {
   const folder = home({ '.lmstudio/models/org/name/config.json': QWEN3 });
   assert.equal(resolveModel('org/name'), join(folder, '.lmstudio/models/org/name'));
+});
+
+test('Ollama as a service keeps models elsewhere, for users that have none', () => {
+  const folder = home({ 'service/manifests/x': '' });
+  const service = join(folder, 'service');
+  assert.equal(ollamaRoot(service), service);
+  assert.equal(ollamaRoot(join(folder, 'none')), join(folder, '.ollama/models'));
+  writeFiles(folder, { [`${MANIFESTS}/x`]: '' });
+  assert.equal(ollamaRoot(service), join(folder, '.ollama/models'));
 });
 
 test('a model of Ollama’s, with and without its tag, and a manifest that names no file', () => {
