@@ -15,6 +15,28 @@ export function overlap(text: string, rest: string): number {
   return 0;
 }
 
+/** A shorter common end is chance. */
+const MIN_COMMON_END = 3;
+
+/**
+ * Where `text` goes on with `rest` and puts something into its middle, as in `onClick={go}>Go</button>` before
+ * `></button>`; -1 = nowhere. What it puts there is given up: an insertion in front of the rest cannot have it.
+ */
+export function embedsAt(text: string, rest: string): number {
+  let common = 0;
+  while (
+    common < Math.min(text.length, rest.length) &&
+    text.at(-1 - common) === rest.at(-1 - common)
+  ) {
+    common++;
+  }
+  const start = rest.slice(0, rest.length - common).trimEnd();
+  const end = rest.slice(start.length);
+  if (start === '' || common < MIN_COMMON_END || !/\w/.test(end)) return -1;
+  if (splitsWord(rest, rest.length - common)) return -1;
+  return text.slice(0, text.length - common).lastIndexOf(start);
+}
+
 function splitsWord(text: string, at: number): boolean {
   return /\w/.test(text.charAt(at - 1)) && /\w/.test(text.charAt(at));
 }

@@ -6,7 +6,7 @@ import type {
 } from '../../protocol/completion';
 import { closeOpened } from './closing';
 import { indentText, indentWidth, isBlank, restyleIndent } from './indent';
-import { overlap, RestCloser } from './line_rest';
+import { embedsAt, overlap, RestCloser } from './line_rest';
 import { opensBlock, type Place } from './place';
 import { loopingLines, loopInLine } from './repetition';
 import { scanLine, type LoneCloser, type ScanState } from './scanner';
@@ -181,7 +181,8 @@ export class Shaper {
     let kept = line;
     if (first && !restCloses) {
       const at = rest.length > 2 ? kept.indexOf(rest.trim()) : -1;
-      if (at >= 0) kept = kept.slice(0, at);
+      const middle = at >= 0 ? at : embedsAt(kept, rest);
+      if (middle >= 0) kept = kept.slice(0, middle);
       kept = kept.slice(0, kept.length - overlap(kept, rest));
       if (kept !== line) this.end('suffix', 'repeats_suffix');
     }
