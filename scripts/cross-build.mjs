@@ -5,9 +5,11 @@
  * with its flags. On a Mac, prebuildify builds darwin-arm64 with Apple's own compiler. Two builds give equal bytes.
  */
 import { mkdirSync, renameSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import path from 'node:path';
-import { addonInputs } from './build/addon.mjs';
+import { addonInputs, versionOf } from './build/addon.mjs';
 import { writeKernelText } from './build/kernel-text.mjs';
+import { prelude } from './build/prelude.mjs';
 import { contentHash, makeIfChanged } from './lib/content-hash.mjs';
 import { ensureDependencies } from './lib/dependencies.mjs';
 import { readGyp } from './lib/gyp.mjs';
@@ -67,6 +69,43 @@ export function parseTarget(name) {
 /** @param {Target} target */
 export const prebuildPath = (target) => `prebuilds/${target}/anllm.node`;
 
+const headerPackages = ['node-addon-api', 'node-api-headers'];
+
+/** Where Node-API's headers lie. */
+const headers = ['node-addon-api', 'node-api-headers/include'].flatMap((name) => [
+  '-isystem',
+  `node_modules/${name}`,
+]);
+
+/**
+ * Parses native/prelude.h once for all sources that have these flags.
+ * @param {string} folder relative to the root
+ * @param {readonly string[]} args
+ * @returns {Promise<string[]>} arguments with which a source begins with it
+ */
+async function parsePrelude(folder, args) {
+  const words = [zigVersion, ...args, ...headerPackages.map(versionOf)];
+  // zig knows what an object was made of by the names of such files alone.
+  const file = `${folder}/${contentHash(words, [prelude])}.pch`;
+  mkdirSync(path.join(root, folder), { recursive: true });
+  await zigCxx([...args, '-x', 'c++-header', prelude, '-o', file]);
+  return ['-include-pch', file];
+}
+
+/**
+ * Runs jobs in their order, as many at a time as there are cores.
+ * @template Job
+ * @param {readonly Job[]} jobs
+ * @param {(job: Job) => Promise<void>} run
+ */
+async function runAll(jobs, run) {
+  const waiting = [...jobs];
+  const worker = async () => {
+    for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) await run(job);
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, worker));
+}
+
 /**
  * @param {Target} target
  * @param {string} output path relative to the root
@@ -74,24 +113,26 @@ export const prebuildPath = (target) => `prebuilds/${target}/anllm.node`;
 async function compile(target, output) {
   const { platform, triple, link } = targets[target];
   const folder = `.cache/cross-build/${target}`;
-  const headers = ['node-addon-api', 'node-api-headers/include'].flatMap((name) => [
-    '-isystem',
-    `node_modules/${name}`,
-  ]);
-  const pending = readGyp(platform).units.map(({ target: part, source, flags }) => ({
+  const units = readGyp(platform).units.map(({ target: part, source, flags }) => ({
+    part,
+    source,
     object: `${folder}/${part}/${source}.o`,
-    args: ['-target', triple, ...commonFlags, ...flags.flatMap(zigFlags), ...headers, '-c', source],
+    args: ['-target', triple, ...commonFlags, ...flags.flatMap(zigFlags), ...headers],
   }));
-  const objects = pending.map(({ object }) => object);
-  const worker = async () => {
-    for (let unit = pending.shift(); unit !== undefined; unit = pending.shift()) {
-      mkdirSync(path.dirname(path.join(root, unit.object)), { recursive: true });
-      await zigCxx([...unit.args, '-o', unit.object]);
-    }
-  };
-  // The first alone: zig builds its C++ library for the target then.
-  await Promise.all([worker(), worker()]);
+  /** @type {Map<string, string[]>} */
+  const preludes = new Map();
+  // Flags are those of a part.
+  const parts = [...new Map(units.map(({ part, args }) => [part, args]))];
+  await runAll(parts, async ([part, args]) => {
+    preludes.set(part, await parsePrelude(`${folder}/${part}`, args));
+  });
+  await runAll(units, async ({ part, source, object, args }) => {
+    mkdirSync(path.dirname(path.join(root, object)), { recursive: true });
+    await zigCxx([...args, ...(preludes.get(part) ?? []), '-c', source, '-o', object]);
+  });
   const linked = `${folder}/anllm.node`;
+  const objects = units.map(({ object }) => object);
+  // zig builds its C++ library for the target then, the first time.
   await zigCxx(['-target', triple, '-shared', ...link, ...objects, '-o', linked]);
   renameSync(path.join(root, linked), path.join(root, output));
 }
@@ -120,7 +161,8 @@ export async function crossBuild(target) {
     return;
   }
   await ensureZig();
-  const words = [zigVersion, JSON.stringify(targets[target]), ...commonFlags];
+  const versions = headerPackages.map(versionOf);
+  const words = [zigVersion, JSON.stringify(targets[target]), ...commonFlags, ...versions];
   await makeIfChanged(output, contentHash(words, addonInputs()), () => compile(target, output));
 }
 

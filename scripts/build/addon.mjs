@@ -8,6 +8,7 @@ import { readGyp } from '../lib/gyp.mjs';
 import { capture, mustSucceed, nodeModule } from '../lib/process.mjs';
 import { missingPackages } from '../lib/system-packages.mjs';
 import { writeKernelText } from './kernel-text.mjs';
+import { parsePrelude } from './prelude.mjs';
 
 /** Everything that the addon is made of. */
 export const addonInputs = () => [
@@ -31,7 +32,7 @@ async function compilerIdentity() {
 }
 
 /** @returns {string} version of an npm package whose headers are compiled in @param {string} name */
-const versionOf = (name) =>
+export const versionOf = (name) =>
   JSON.parse(readFileSync(nodeModule(path.join(name, 'package.json')), 'utf8')).version;
 
 /**
@@ -41,19 +42,24 @@ const versionOf = (name) =>
 export async function buildAddon() {
   const missing = process.platform === 'linux' ? missingPackages('build') : [];
   if (missing.length > 0) return { missing };
-  const words = [await compilerIdentity(), versionOf('node-addon-api')];
-  const output = `build/Release/${readGyp().name}.node`;
-  const isNew = await makeIfChanged(output, contentHash(words, addonInputs()), async () => {
+  const compiler = await compilerIdentity();
+  const hash = contentHash([compiler, versionOf('node-addon-api')], addonInputs());
+  const isNew = await makeIfChanged(`build/Release/${readGyp().name}.node`, hash, async () => {
     console.log('Building the native addon (a minute on two cores)');
     writeKernelText();
-    await mustSucceed(process.execPath, [
-      nodeModule('node-gyp/bin/node-gyp.js'),
-      'configure',
-      'build',
-      '--loglevel=error',
-      `--jobs=${availableParallelism()}`,
-      ...headerOptions(),
-    ]);
+    await nodeGyp(['configure']);
+    const isGcc = process.platform === 'linux' && compiler.includes('Free Software Foundation');
+    const first = isGcc ? await parsePrelude('build', compiler) : '';
+    const CXXFLAGS = `${process.env.CXXFLAGS ?? ''} ${first}`;
+    await nodeGyp(['build', `--jobs=${availableParallelism()}`], { CXXFLAGS });
   });
   return isNew ? 'built' : 'current';
 }
+
+/** @param {readonly string[]} args @param {NodeJS.ProcessEnv} [env] */
+const nodeGyp = (args, env = {}) =>
+  mustSucceed(
+    process.execPath,
+    [nodeModule('node-gyp/bin/node-gyp.js'), ...args, '--loglevel=error', ...headerOptions()],
+    { env },
+  );
