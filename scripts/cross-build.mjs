@@ -37,7 +37,8 @@ const targets = {
   'darwin-arm64': {
     platform: { OS: 'mac', target_arch: 'arm64' },
     triple: 'aarch64-macos.14.0',
-    link: ['-undefined', 'dynamic_lookup', '-Wl,-s'],
+    // Otherwise the addon would be named after the path at which it was linked.
+    link: ['-undefined', 'dynamic_lookup', '-Wl,-s', '-install_name', '@rpath/anllm.node'],
   },
 };
 
@@ -77,18 +78,40 @@ const headers = ['node-addon-api', 'node-api-headers/include'].flatMap((name) =>
   `node_modules/${name}`,
 ]);
 
+/** @typedef {{ part: string, source: string, folder: string, object: string, args: readonly string[] }} Unit */
+
+/** @param {Target} target */
+const folderOf = (target) => `.cache/cross-build/${target}`;
+
 /**
- * Parses native/prelude.h once for all sources that have these flags.
- * @param {string} folder relative to the root
- * @param {readonly string[]} args
+ * What a target is compiled from.
+ * @param {Target} target
+ * @param {string} folder of the objects, relative to the root
+ * @returns {Unit[]}
+ */
+function unitsOf(target, folder) {
+  const { platform, triple } = targets[target];
+  return readGyp(platform).units.map(({ target: part, source, flags }) => ({
+    part,
+    source,
+    folder: `${folder}/${part}`,
+    object: `${folder}/${part}/${source}.o`,
+    args: ['-target', triple, ...commonFlags, ...flags.flatMap(zigFlags), ...headers],
+  }));
+}
+
+/**
+ * Parses native/prelude.h once for all sources of a part, which have the same flags.
+ * @param {Unit} unit one of the part
+ * @param {NodeJS.ProcessEnv} env
  * @returns {Promise<string[]>} arguments with which a source begins with it
  */
-async function parsePrelude(folder, args) {
+async function parsePrelude({ folder, args }, env) {
   const words = [zigVersion, ...args, ...headerPackages.map(versionOf)];
   // zig knows what an object was made of by the names of such files alone.
   const file = `${folder}/${contentHash(words, [prelude])}.pch`;
   mkdirSync(path.join(root, folder), { recursive: true });
-  await zigCxx([...args, '-x', 'c++-header', prelude, '-o', file]);
+  await zigCxx([...args, '-x', 'c++-header', prelude, '-o', file], env);
   return ['-include-pch', file];
 }
 
@@ -106,35 +129,63 @@ async function runAll(jobs, run) {
   await Promise.all(Array.from({ length: availableParallelism() }, worker));
 }
 
-/**
- * @param {Target} target
- * @param {string} output path relative to the root
- */
-async function compile(target, output) {
-  const { platform, triple, link } = targets[target];
-  const folder = `.cache/cross-build/${target}`;
-  const units = readGyp(platform).units.map(({ target: part, source, flags }) => ({
-    part,
-    source,
-    object: `${folder}/${part}/${source}.o`,
-    args: ['-target', triple, ...commonFlags, ...flags.flatMap(zigFlags), ...headers],
-  }));
+/** @param {readonly Unit[]} units @param {NodeJS.ProcessEnv} [env] */
+async function compile(units, env = {}) {
   /** @type {Map<string, string[]>} */
   const preludes = new Map();
-  // Flags are those of a part.
-  const parts = [...new Map(units.map(({ part, args }) => [part, args]))];
-  await runAll(parts, async ([part, args]) => {
-    preludes.set(part, await parsePrelude(`${folder}/${part}`, args));
+  await runAll([...new Map(units.map((unit) => [unit.part, unit])).values()], async (unit) => {
+    preludes.set(unit.part, await parsePrelude(unit, env));
   });
   await runAll(units, async ({ part, source, object, args }) => {
     mkdirSync(path.dirname(path.join(root, object)), { recursive: true });
-    await zigCxx([...args, ...(preludes.get(part) ?? []), '-c', source, '-o', object]);
+    await zigCxx([...args, ...(preludes.get(part) ?? []), '-c', source, '-o', object], env);
   });
-  const linked = `${folder}/anllm.node`;
-  const objects = units.map(({ object }) => object);
-  // zig builds its C++ library for the target then, the first time.
-  await zigCxx(['-target', triple, '-shared', ...link, ...objects, '-o', linked]);
+}
+
+/**
+ * The first time for a target, zig builds its C++ library.
+ * @param {Target} target
+ * @param {readonly string[]} objects
+ * @param {string} output
+ * @param {NodeJS.ProcessEnv} [env]
+ */
+async function linkAddon(target, objects, output, env = {}) {
+  const { triple, link } = targets[target];
+  await zigCxx(['-target', triple, '-shared', ...link, ...objects, '-o', output], env);
+}
+
+/** @param {Target} target @param {string} output path relative to the root */
+async function buildAddonOf(target, output) {
+  const units = unitsOf(target, folderOf(target));
+  await compile(units);
+  const linked = `${folderOf(target)}/anllm.node`;
+  await linkAddon(
+    target,
+    units.map(({ object }) => object),
+    linked,
+  );
   renameSync(path.join(root, linked), path.join(root, output));
+}
+
+/**
+ * Compiles some sources a second time and links the addon again, elsewhere and with nothing kept but zig's C++ library.
+ * @param {Target} target
+ * @param {readonly string[]} sources
+ * @param {string} folder relative to the root
+ * @returns {Promise<string>} absolute path of that addon
+ */
+export async function buildAgain(target, sources, folder) {
+  await crossBuild(target);
+  const env = { ZIG_LOCAL_CACHE_DIR: path.join(root, folder, 'zig') };
+  const again = unitsOf(target, folder).filter(({ source }) => sources.includes(source));
+  await compile(again, env);
+  const objects = unitsOf(target, folderOf(target)).map(
+    (unit) =>
+      again.find(({ part, source }) => part === unit.part && source === unit.source)?.object ??
+      unit.object,
+  );
+  await linkAddon(target, objects, `${folder}/anllm.node`, env);
+  return path.join(root, folder, 'anllm.node');
 }
 
 /** Apple's compiler, through the field's own tool. */
@@ -163,7 +214,9 @@ export async function crossBuild(target) {
   await ensureZig();
   const versions = headerPackages.map(versionOf);
   const words = [zigVersion, JSON.stringify(targets[target]), ...commonFlags, ...versions];
-  await makeIfChanged(output, contentHash(words, addonInputs()), () => compile(target, output));
+  await makeIfChanged(output, contentHash(words, addonInputs()), () =>
+    buildAddonOf(target, output),
+  );
 }
 
 if (isMain(import.meta.filename)) {

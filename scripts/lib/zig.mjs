@@ -38,5 +38,7 @@ async function install() {
 /**
  * Runs the C++ compiler driver from the project's root.
  * @param {readonly string[]} args
+ * @param {NodeJS.ProcessEnv} [env]
  */
-export const zigCxx = (args) => mustSucceed(executable, ['c++', ...args], { env: environment });
+export const zigCxx = (args, env = {}) =>
+  mustSucceed(executable, ['c++', ...args], { env: { ...environment, ...env } });

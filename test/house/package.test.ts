@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { before, describe, test } from 'node:test';
+import { buildAgain } from '../../scripts/cross-build.mjs';
 import { maxPackageBytes, packageExtension } from '../../scripts/package.mjs';
 import { listFiles } from '../../scripts/lib/content-hash.mjs';
 import { root } from '../../scripts/lib/process.mjs';
@@ -65,6 +66,18 @@ for (const target of ['linux-x64', 'darwin-arm64'] as const) {
     });
 
     if (target === 'darwin-arm64') {
+      // Of each part, with and without Node-API; the rest is as it was.
+      test('has an addon that has the same bytes when it is built again', async () => {
+        const elsewhere = path.relative(root, path.join(folder, 'again'));
+        const sources = [
+          'native/cpu/linear.cpp',
+          'native/program/parse.cpp',
+          'native/metal/moe.cpp',
+        ];
+        const again = readFileSync(await buildAgain(target, sources, elsewhere));
+        assert.ok(again.equals(files.get(prebuild) ?? assert.fail('no addon')));
+      });
+
       test('has an addon that macOS 14 on Apple silicon loads', () =>
         checkMachO(files.get(prebuild)));
     }
