@@ -14,7 +14,7 @@ enum {
   UNIT = 64,
   HALF_RUN = 16,
   PRODUCTS = 8,
-  MAX_TILES = 4,
+  MAX_TILES = 6,
   /** Floats of a unit's x. */
   STAGED = ROWS * UNIT,
   /** uint4 of a unit's x in halves. */

@@ -1,20 +1,46 @@
 /**
- * linear_halves where x are halves that no norm changes and the weight is small: simdgroups that share no x
- * and wait for no other. Each takes every kSimdgroups-th pair of units for all rows of the weight of its
- * threadgroup; the words of two pairs and x of one are on their way.
+ * linear_halves where the weight is small: simdgroups that share no x and wait for no other. Each takes every
+ * kSimdgroups-th pair of units for all rows of the weight of its threadgroup; the words of the next pairs and
+ * the next x are on their way.
  *
  * Columns are a multiple of two units, and rows of x begin at multiples of 16 bytes.
  *
  * Grid: tiles of 8 * kLaneRows outputs, rows of x / 8. 2 * kLaneRows simdgroups at least.
- * Threadgroup memory: PART_SLOTS uint4 a simdgroup, in which the sums of kLaneRows tiles fit too.
+ * Threadgroup memory: for each simdgroup PART_SLOTS uint4, or what its sums need: kLaneRows * 64 + ROWS floats.
  */
 #include "halves.h"
 
 enum {
-  /** x of a unit and Σ x of its rows. */
+  /** x of a unit, and what the sums of it need. */
   PART_SLOTS = UNIT_SLOTS + 2 * ROWS / 4,
   PAIR = 2 * UNIT
 };
+
+/** The simdgroup's rows of the weight, and the first column of its next pair of units. */
+struct Part {
+  Rows rows;
+  uint k;
+};
+
+inline uint pair_step() {
+  return kSimdgroups * PAIR;
+}
+
+inline void begin_part(thread Part& part, thread simdgroup_matrix<float, 8, 8> (&sums)[MAX_TILES],
+                       DEVICE(const uchar) weight, DEVICE(const uchar) scales, DEVICE(const uchar) biases,
+                       uint first_output, uint lane, uint simd_index, constant LinearParams& p) {
+  part.rows.words = AS_DEVICE(const uint2, weight);
+  part.rows.scales = scales;
+  part.rows.biases = biases;
+  part.rows.columns = p.columns;
+  UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t++) {
+    const uint row = tile_row(first_output, t, lane, p);
+    part.rows.first_word[t] = row * (p.columns / HALF_RUN);
+    part.rows.first_group[t] = row * (p.columns / kGroupSize);
+    simdgroup_fill(sums[t], 0.0f);
+  }
+  part.k = simd_index * PAIR;
+}
 
 /** The lane's 16 numbers of a row of x in each of two units. */
 struct PairX {
@@ -41,73 +67,151 @@ inline void store_unit(const thread PairX& pair, uint u, uint lane, THREADGROUP(
   if (lane % 4 == 0) totals[lane / 4] = total;
 }
 
+/** What simdgroup 2 t + i ends: element i of tile t. */
+struct Ending {
+  bool has_output;
+  /** Row of x, counted from the threadgroup's first one. */
+  uint m;
+  uint index;
+  float bias;
+  float residual;
+};
+inline Ending ending_of(uint first_row, uint first_output, uint lane, uint simd_index,
+                        DEVICE(const float) bias, DEVICE(const float) residual, constant LinearParams& p) {
+  Ending ending;
+  const uint t = simd_index / 2;
+  const uint output = first_output + t * 8 + fragment_row(lane);
+  ending.m = fragment_column(lane) + simd_index % 2;
+  ending.has_output = t < kLaneRows && first_row + ending.m < p.rows && output < p.outputs;
+  ending.index = (first_row + ending.m) * p.out_stride + p.out_column + output;
+  ending.residual = kHasResidual && ending.has_output ? residual[ending.index] : 0.0f;
+  ending.bias = kHasBias && ending.has_output ? bias[output] : 0.0f;
+  return ending;
+}
+
+/** Leaves the simdgroup's sums in `shared`, behind the barrier that all are done with what lies there. */
+inline void share_parts(thread simdgroup_matrix<float, 8, 8> (&sums)[MAX_TILES], uint lane, uint simd_index,
+                        THREADGROUP(float) shared) {
+  group_barrier();
+  UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t++) {
+    UNROLL for (uint i = 0; i < 2; i++) {
+      shared[((simd_index * kLaneRows + t) * 2 + i) * 32 + lane] = sums[t].thread_elements()[i];
+    }
+  }
+}
+
+inline void end_parts(const thread Ending& ending, float inverse, uint lane, uint simd_index,
+                      THREADGROUP(float) shared, DEVICE(uchar) out, constant LinearParams& p) {
+  float sum = 0.0f;
+  UNROLL_BY_CONSTANT for (uint s = 0; s < kSimdgroups; s++) {
+    sum += shared[(s * kLaneRows * 2 + simd_index) * 32 + lane];
+  }
+  sum = fma(sum, inverse, ending.bias);
+  store_value(out, kOutType, ending.index, activate(sum * p.factor) + ending.residual);
+}
+
+/** x are halves that no norm changes. */
 KERNEL(linear_parts, 512)
 (BUFFER(const uchar, x, 0), BUFFER(const uchar, weight, 1), BUFFER(const uchar, scales, 2),
  BUFFER(const uchar, biases, 3), BUFFER(const float, bias, 4), BUFFER(const float, residual, 5),
  BUFFER(uchar, out, 6), PARAMS(LinearParams, p, 7), THREADGROUP_BUFFER(uint4, staged, 0), GRID) {
   const uint first_row = group.y * ROWS;
   const uint first_output = group.x * kLaneRows * 8;
-  const uint step = kSimdgroups * PAIR;
   THREADGROUP(uint4) panel = staged + simd_index * PART_SLOTS;
   THREADGROUP(float) totals = AS_THREADGROUP(float, panel + UNIT_SLOTS);
 
-  Rows rows;
-  rows.words = AS_DEVICE(const uint2, weight);
-  rows.scales = scales;
-  rows.biases = biases;
-  rows.columns = p.columns;
+  Part part;
   simdgroup_matrix<float, 8, 8> sums[MAX_TILES];
-  UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t++) {
-    const uint row = tile_row(first_output, t, lane, p);
-    rows.first_word[t] = row * (p.columns / HALF_RUN);
-    rows.first_group[t] = row * (p.columns / kGroupSize);
-    simdgroup_fill(sums[t], 0.0f);
-  }
-  uint k = simd_index * PAIR;
   const bool has_row = first_row + lane / 4 < p.rows;
   const uint first_x = (first_row + lane / 4) * p.x_stride + p.x_column + lane % 4 * HALF_RUN;
   PairX pair;
-  load_pair_x(x, first_x + k, has_row && k < p.columns, pair);
+  load_pair_x(x, first_x + simd_index * PAIR, has_row && simd_index * PAIR < p.columns, pair);
+  begin_part(part, sums, weight, scales, biases, first_output, lane, simd_index, p);
   Codes codes[2];
-  if (k < p.columns) load_codes(rows, k, lane, codes[0]);
-  if (k + step < p.columns) load_codes(rows, k + step, lane, codes[1]);
+  UNROLL for (uint b = 0; b < 2; b++) {
+    const uint k = part.k + b * pair_step();
+    if (k < p.columns) load_codes(part.rows, k, lane, codes[b]);
+  }
 
-  while (k < p.columns) {
+  while (part.k < p.columns) {
     UNROLL for (uint b = 0; b < 2; b++) {
-      if (k >= p.columns) break;
+      if (part.k >= p.columns) break;
+      const uint next = part.k + pair_step();
       UNROLL for (uint u = 0; u < 2; u++) {
         lanes_barrier();
         store_unit(pair, u, lane, panel, totals);
         lanes_barrier();
-        if (u == 1) load_pair_x(x, first_x + k + step, has_row && k + step < p.columns, pair);
+        if (u == 1) load_pair_x(x, first_x + next, has_row && next < p.columns, pair);
         multiply_unit(codes[b], u, panel, totals, lane, sums);
       }
-      if (k + 2 * step < p.columns) load_codes(rows, k + 2 * step, lane, codes[b]);
-      k += step;
+      if (next + pair_step() < p.columns) load_codes(part.rows, next + pair_step(), lane, codes[b]);
+      part.k = next;
     }
   }
 
-  // Simdgroup 2 t + i ends element i of tile t.
-  const uint t = simd_index / 2;
-  const uint m = first_row + fragment_column(lane) + simd_index % 2;
-  const uint output = first_output + t * 8 + fragment_row(lane);
-  const bool has_output = t < kLaneRows && m < p.rows && output < p.outputs;
-  const uint index = m * p.out_stride + p.out_column + output;
-  const float added = kHasResidual && has_output ? residual[index] : 0.0f;
-  const float own_bias = kHasBias && has_output ? bias[output] : 0.0f;
-  // What others have of x lies where the sums go.
-  group_barrier();
+  const Ending ending = ending_of(first_row, first_output, lane, simd_index, bias, residual, p);
   THREADGROUP(float) shared = AS_THREADGROUP(float, staged);
-  UNROLL_BY_CONSTANT for (uint tile = 0; tile < kLaneRows; tile++) {
-    UNROLL for (uint i = 0; i < 2; i++) {
-      shared[((simd_index * kLaneRows + tile) * 2 + i) * 32 + lane] = sums[tile].thread_elements()[i];
+  share_parts(sums, lane, simd_index, shared);
+  group_barrier();
+  if (ending.has_output) end_parts(ending, 1.0f, lane, simd_index, shared, out, p);
+}
+
+/** x are normed, or floats. */
+KERNEL(linear_parts_normed, 512)
+(BUFFER(const uchar, x, 0), BUFFER(const uchar, weight, 1), BUFFER(const uchar, scales, 2),
+ BUFFER(const uchar, biases, 3), BUFFER(const float, norm_weight, 4), BUFFER(const float, bias, 5),
+ BUFFER(const float, residual, 6), BUFFER(uchar, out, 7), PARAMS(LinearParams, p, 8),
+ THREADGROUP_BUFFER(uint4, staged, 0), GRID) {
+  const uint first_row = group.y * ROWS;
+  const uint first_output = group.x * kLaneRows * 8;
+  THREADGROUP(uint4) panel = staged + simd_index * PART_SLOTS;
+  THREADGROUP(float) totals = AS_THREADGROUP(float, panel + UNIT_SLOTS);
+
+  Part part;
+  simdgroup_matrix<float, 8, 8> sums[MAX_TILES];
+  begin_part(part, sums, weight, scales, biases, first_output, lane, simd_index, p);
+  Codes codes;
+  if (part.k < p.columns) load_codes(part.rows, part.k, lane, codes);
+  Panels panels;
+  panels.x = x;
+  panels.norm_weight = norm_weight;
+  panels.columns = p.columns;
+  panels.first = (first_row + lane / 4) * p.x_stride + p.x_column;
+  panels.has_row = first_row + lane / 4 < p.rows;
+  panels.offset = p.offset;
+  panels.squares = 0.0f;
+  const uint own_column = lane % 4 * HALF_RUN;
+  load_panel(panels, part.k + own_column);
+
+  while (part.k < p.columns) {
+    const uint next = part.k + pair_step();
+    UNROLL for (uint u = 0; u < 2; u++) {
+      lanes_barrier();
+      store_panel(panels, lane, panel, totals);
+      lanes_barrier();
+      load_panel(panels, (u == 0 ? part.k + UNIT : next) + own_column);
+      multiply_unit(codes, u, panel, totals, lane, sums);
     }
+    if (next < p.columns) load_codes(part.rows, next, lane, codes);
+    part.k = next;
+  }
+
+  const Ending ending = ending_of(first_row, first_output, lane, simd_index, bias, residual, p);
+  THREADGROUP(float) shared = AS_THREADGROUP(float, staged);
+  share_parts(sums, lane, simd_index, shared);
+  THREADGROUP(float) all_squares = shared + kSimdgroups * kLaneRows * 64;
+  if (kNorm == NORM_RMS) {
+    float squares = panels.squares + simd_shuffle_xor(panels.squares, 1);
+    squares += simd_shuffle_xor(squares, 2);
+    if (lane % 4 == 0) all_squares[simd_index * ROWS + lane / 4] = squares;
   }
   group_barrier();
-  if (!has_output) return;
-  float sum = own_bias;
-  UNROLL_BY_CONSTANT for (uint s = 0; s < kSimdgroups; s++) {
-    sum += shared[(s * kLaneRows * 2 + simd_index) * 32 + lane];
+  if (!ending.has_output) return;
+  float inverse = 1.0f;
+  if (kNorm == NORM_RMS) {
+    float sum = 0.0f;
+    UNROLL_BY_CONSTANT for (uint s = 0; s < kSimdgroups; s++) sum += all_squares[s * ROWS + ending.m];
+    inverse = rsqrt(sum / float(p.columns) + p.eps);
   }
-  store_value(out, kOutType, index, activate(sum * p.factor) + added);
+  end_parts(ending, inverse, lane, simd_index, shared, out, p);
 }

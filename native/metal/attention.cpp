@@ -68,7 +68,10 @@ uint32_t SplitsOf(const AttentionOperand& op, const AttentionWork& work, const K
   if (keys <= kOnePassKeys) return 1;
   const Shape shape = ShapeOf(op, layer);
   const uint32_t groups = layer.kv_heads * shape.set_groups * work.row_count;
-  const uint32_t wanted = DivideUp(busy_simdgroups, groups * shape.sets * shape.parts);
+  // Registers of matrices leave a core half as many. A second wave of threadgroups costs more than what fewer
+  // splits leave idle.
+  const uint32_t held = HasMatrices(op, layer) ? busy_simdgroups / 2 : busy_simdgroups;
+  const uint32_t wanted = held / (groups * shape.sets * shape.parts);
   return std::clamp(wanted, 1u, std::min(DivideUp(keys, kTileKeys * shape.parts), kMaxSplits));
 }
 

@@ -13,8 +13,10 @@ constexpr uint32_t kTileM = 32;
 constexpr uint32_t kTileN = 64;
 constexpr uint32_t kTileK = 64;
 
-/** Of a simdgroup in metal/linear_parts.metal: PART_SLOTS uint4. */
+/** Of a simdgroup in metal/linear_parts.metal: PART_SLOTS uint4, and sums of a tile and squares. */
 constexpr uint32_t kPartBytes = 68 * 16;
+constexpr uint32_t kPartSumBytes = 64 * 4;
+constexpr uint32_t kPartSquareBytes = kBatchRows * 4;
 
 /** From here on tiles beat a second pass over the weights. */
 constexpr uint32_t kMatmulRows = 2 * kBatchRows + 1;
@@ -138,10 +140,9 @@ bool HasPanels(const LinearOperand& op) {
   return op.weight.columns % 128 == 0 && IsAligned(op);
 }
 
-/** What linear_parts takes. */
+/** What linear_parts and linear_parts_normed take. */
 bool HasParts(const LinearOperand& op) {
-  return LinearConstants(op).is_half != 0 && HasPanels(op) && !op.is_glu && op.x.type == DTYPE_F16 &&
-         op.norm.kind == NORM_NONE;
+  return LinearConstants(op).is_half != 0 && HasPanels(op) && !op.is_glu;
 }
 
 void LinearSlices(Dispatcher& dispatcher, const LinearOperand& op, const SliceShape& shape) {
@@ -180,14 +181,24 @@ void LinearParts(Dispatcher& dispatcher, const LinearOperand& op, const PartShap
   Constants constants = LinearConstants(op);
   constants.lane_rows = shape.lane_rows;
   constants.simdgroups = shape.simdgroups;
-  dispatcher.Run(
-      {"linear_parts",
-       constants,
-       {DivideUp(op.outputs, kBatchRows * shape.lane_rows), DivideUp(op.rows, kBatchRows), 1},
-       shape.simdgroups * kSimdWidth,
-       shape.simdgroups * kPartBytes},
-      {op.x.view, op.weight.data, op.weight.scales, op.weight.biases, op.bias, op.residual, op.out.view},
-      LinearParamsOf(op));
+  const uint32_t part_bytes = std::max(kPartBytes, shape.lane_rows * kPartSumBytes + kPartSquareBytes);
+  const Launch launch{HasPlainHalves(op) ? "linear_parts" : "linear_parts_normed",
+                      constants,
+                      {DivideUp(op.outputs, kBatchRows * shape.lane_rows), DivideUp(op.rows, kBatchRows), 1},
+                      shape.simdgroups * kSimdWidth,
+                      shape.simdgroups * part_bytes};
+  const LinearParams params = LinearParamsOf(op);
+  const Matrix& weight = op.weight;
+  if (HasPlainHalves(op)) {
+    dispatcher.Run(launch,
+                   {op.x.view, weight.data, weight.scales, weight.biases, op.bias, op.residual, op.out.view},
+                   params);
+  } else {
+    dispatcher.Run(launch,
+                   {op.x.view, weight.data, weight.scales, weight.biases, op.norm.weight, op.bias,
+                    op.residual, op.out.view},
+                   params);
+  }
 }
 
 ScratchBytes LinearScratchOf(const LinearOperand& op) {

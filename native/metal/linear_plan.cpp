@@ -30,6 +30,8 @@ constexpr uint32_t kMaxRounds = 6;
 // See metal/linear_parts.metal.
 constexpr uint32_t kMaxTiles = 4;
 constexpr uint32_t kMaxParts = 16;
+/** Normed x costs more, so that more rows of the weight share it. */
+constexpr uint32_t kMaxNormedTiles = 6;
 /** Simdgroups of a core that hide its memory's latency: what Device::busy_simdgroups counts. */
 constexpr uint32_t kSimdgroupsOfCore = 16;
 
@@ -71,14 +73,20 @@ std::optional<SliceShape> PlanSlices(const LinearOperand& op, const Device& devi
   return SliceShape{lane_rows, simdgroups, rounds};
 }
 
+bool HasPlainHalves(const LinearOperand& op) {
+  return op.x.type == DTYPE_F16 && op.norm.kind == NORM_NONE;
+}
+
 std::optional<PartShape> PlanParts(const LinearOperand& op, const Device& device) {
   const uint32_t cores = std::max(device.busy_simdgroups() / kSimdgroupsOfCore, 1u);
   const uint32_t tiles = DivideUp(op.outputs, kTileRows);
+  const uint32_t pairs = op.weight.columns / (2 * kUnit);
   // One threadgroup a core: a second one would only wait for the first.
-  if (tiles > kMaxTiles * cores) return std::nullopt;
+  if (tiles > (HasPlainHalves(op) ? kMaxTiles : kMaxNormedTiles) * cores) return std::nullopt;
   const uint32_t lane_rows = std::max(DivideUp(tiles, cores), 2u);
-  // A simdgroup has two units at a time, and a half of a tile to end with.
-  return PartShape{lane_rows, std::clamp(op.weight.columns / (2 * kUnit), 2 * lane_rows, kMaxParts)};
+  // As few as have no more pairs each than with the most; half of a tile to end with for each.
+  const uint32_t rounds = DivideUp(pairs, kMaxParts);
+  return PartShape{lane_rows, std::max(DivideUp(pairs, rounds), 2 * lane_rows)};
 }
 
 BatchShape PlanBatch(const LinearOperand& op, const Device& device) {

@@ -36,12 +36,15 @@ struct BatchShape {
   uint32_t SharedBytes(bool is_half) const;
 };
 
-/** Up to eight rows of halves with a small weight: 8 * lane_rows rows of it a threadgroup, whose simdgroups
+/** Up to eight rows with a small weight: 8 * lane_rows rows of it a threadgroup, whose simdgroups
  * share the columns (metal/linear_parts.metal). */
 struct PartShape {
   uint32_t lane_rows;
   uint32_t simdgroups;
 };
+
+/** Whether x are halves that no norm changes. */
+bool HasPlainHalves(const LinearOperand& op);
 
 VectorShape PlanVector(const LinearOperand& op, const Device& device);
 BatchShape PlanBatch(const LinearOperand& op, const Device& device);

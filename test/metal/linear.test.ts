@@ -323,17 +323,34 @@ describe('linear on the soft device', { skip }, () => {
     }
   });
 
-  // 16 simdgroups a core: two, three and four tiles of outputs a threadgroup, and too many.
+  it('a few rows that a norm makes halves: every number of rows, odd tiles', async () => {
+    for (let rows = 2; rows <= 9; rows++) {
+      for (const outputs of [1, 16, 17, 75]) {
+        const columns = 128 * rows;
+        const test: Case = { rows, columns, outputs, format: affine(4), norm: 'rms', bias: true };
+        await check(runner, { ...test, type: 'f16', isPart: true }, outputs);
+        if (outputs < 75) await check(runner, { ...test, residual: true }, outputs);
+      }
+    }
+    for (const columns of [128, 1536, 1664, 3200]) {
+      const format = affine(4, 128, 'f16');
+      const test: Case = { rows: 8, columns, outputs: 33, format, type: 'f16', norm: 'rms' };
+      await check(runner, { ...test, activation: 'silu', factor: 0.5 }, columns);
+    }
+  });
+
+  // 16 simdgroups a core: two to six tiles of outputs a threadgroup, and too many.
   for (const simdgroups of [16, 48]) {
     it(`weights around the largest that ${simdgroups} simdgroups take as a small one`, async () => {
       const other = await Runner.start({ simdgroups });
       try {
         const cores = simdgroups / 16;
-        for (const tiles of [2, 3, 4, 5]) {
+        for (const tiles of [2, 3, 4, 5, 6, 7]) {
           for (const extra of [-1, 0, 1]) {
             const outputs = 8 * tiles * cores + extra;
             const test: Case = { rows: 6, columns: 256, outputs, format: affine(4), type: 'f16' };
             await check(other, { ...test, residual: true }, outputs);
+            await check(other, { ...test, norm: 'rms' }, outputs);
           }
         }
         const most = (3 * 8192 * simdgroups) / 2048;

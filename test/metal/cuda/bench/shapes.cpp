@@ -58,11 +58,13 @@ void BenchSlices(Bench& bench, const ProductShape& shape) {
 }
 
 void BenchParts(Bench& bench, const ProductShape& shape) {
-  if (shape.role != Role::kResidual) return;
+  const bool is_plain = shape.role == Role::kResidual;
+  if (!is_plain && shape.role != Role::kNormed) return;
   const Product product(bench, shape, 8);
   const auto plan = PlanParts(product.At(0), bench.device);
-  for (uint32_t lane_rows = 1; lane_rows <= 4; lane_rows++) {
-    for (const uint32_t simdgroups : {8u, 12u, 16u}) {
+  for (uint32_t lane_rows = is_plain ? 2 : 3; lane_rows <= (is_plain ? 4 : 6); lane_rows++) {
+    for (const uint32_t simdgroups : {8u, 10u, 12u, 13u, 14u, 16u}) {
+      if (simdgroups < 2 * lane_rows || simdgroups > 16) continue;
       const PartShape division{lane_rows, simdgroups};
       const Times times = TimesOf(bench, product.copies(), [&](Dispatcher& dispatcher, size_t i) {
         LinearParts(dispatcher, product.At(i), division);
