@@ -6,7 +6,8 @@
  * Columns are a multiple of two units, and rows of x begin at multiples of 16 bytes.
  *
  * Grid: tiles of 8 * kLaneRows outputs, rows of x / 8. 2 * kLaneRows simdgroups at least.
- * Threadgroup memory: for each simdgroup PART_SLOTS uint4, or what its sums need: kLaneRows * 64 + ROWS floats.
+ * Threadgroup memory: for each simdgroup PART_SLOTS uint4, or what its sums need: kLaneRows * 64 + ROWS
+ * floats.
  */
 #include "halves.h"
 
@@ -16,30 +17,24 @@ enum {
   PAIR = 2 * UNIT
 };
 
-/** The simdgroup's rows of the weight, and the first column of its next pair of units. */
-struct Part {
-  Rows rows;
-  uint k;
-};
-
 inline uint pair_step() {
   return kSimdgroups * PAIR;
 }
 
-inline void begin_part(thread Part& part, thread simdgroup_matrix<float, 8, 8> (&sums)[MAX_TILES],
+/** The lane's rows of the weight, and empty sums. */
+inline void begin_rows(thread Rows& rows, thread simdgroup_matrix<float, 8, 8> (&sums)[MAX_TILES],
                        DEVICE(const uchar) weight, DEVICE(const uchar) scales, DEVICE(const uchar) biases,
-                       uint first_output, uint lane, uint simd_index, constant LinearParams& p) {
-  part.rows.words = AS_DEVICE(const uint2, weight);
-  part.rows.scales = scales;
-  part.rows.biases = biases;
-  part.rows.columns = p.columns;
+                       uint first_output, uint lane, constant LinearParams& p) {
+  rows.words = AS_DEVICE(const uint2, weight);
+  rows.scales = scales;
+  rows.biases = biases;
+  rows.columns = p.columns;
   UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t++) {
     const uint row = tile_row(first_output, t, lane, p);
-    part.rows.first_word[t] = row * (p.columns / HALF_RUN);
-    part.rows.first_group[t] = row * (p.columns / kGroupSize);
+    rows.first_word[t] = row * (p.columns / HALF_RUN);
+    rows.first_group[t] = row * (p.columns / kGroupSize);
     simdgroup_fill(sums[t], 0.0f);
   }
-  part.k = simd_index * PAIR;
 }
 
 /** The lane's 16 numbers of a row of x in each of two units. */
@@ -76,9 +71,8 @@ struct Ending {
   float bias;
   float residual;
 };
-inline Ending ending_of(uint first_row, uint first_output, uint lane, uint simd_index,
+inline void find_ending(thread Ending& ending, uint first_row, uint first_output, uint lane, uint simd_index,
                         DEVICE(const float) bias, DEVICE(const float) residual, constant LinearParams& p) {
-  Ending ending;
   const uint t = simd_index / 2;
   const uint output = first_output + t * 8 + fragment_row(lane);
   ending.m = fragment_column(lane) + simd_index % 2;
@@ -86,7 +80,6 @@ inline Ending ending_of(uint first_row, uint first_output, uint lane, uint simd_
   ending.index = (first_row + ending.m) * p.out_stride + p.out_column + output;
   ending.residual = kHasResidual && ending.has_output ? residual[ending.index] : 0.0f;
   ending.bias = kHasBias && ending.has_output ? bias[output] : 0.0f;
-  return ending;
 }
 
 /** Leaves the simdgroup's sums in `shared`, behind the barrier that all are done with what lies there. */
@@ -120,23 +113,24 @@ KERNEL(linear_parts, 512)
   THREADGROUP(uint4) panel = staged + simd_index * PART_SLOTS;
   THREADGROUP(float) totals = AS_THREADGROUP(float, panel + UNIT_SLOTS);
 
-  Part part;
+  Rows rows;
   simdgroup_matrix<float, 8, 8> sums[MAX_TILES];
   const bool has_row = first_row + lane / 4 < p.rows;
   const uint first_x = (first_row + lane / 4) * p.x_stride + p.x_column + lane % 4 * HALF_RUN;
   PairX pair;
   load_pair_x(x, first_x + simd_index * PAIR, has_row && simd_index * PAIR < p.columns, pair);
-  begin_part(part, sums, weight, scales, biases, first_output, lane, simd_index, p);
+  begin_rows(rows, sums, weight, scales, biases, first_output, lane, p);
+  uint k = simd_index * PAIR;
   Codes codes[2];
   UNROLL for (uint b = 0; b < 2; b++) {
-    const uint k = part.k + b * pair_step();
-    if (k < p.columns) load_codes(part.rows, k, lane, codes[b]);
+    const uint own = k + b * pair_step();
+    if (own < p.columns) load_codes(rows, own, lane, codes[b]);
   }
 
-  while (part.k < p.columns) {
+  while (k < p.columns) {
     UNROLL for (uint b = 0; b < 2; b++) {
-      if (part.k >= p.columns) break;
-      const uint next = part.k + pair_step();
+      if (k >= p.columns) break;
+      const uint next = k + pair_step();
       UNROLL for (uint u = 0; u < 2; u++) {
         lanes_barrier();
         store_unit(pair, u, lane, panel, totals);
@@ -144,12 +138,13 @@ KERNEL(linear_parts, 512)
         if (u == 1) load_pair_x(x, first_x + next, has_row && next < p.columns, pair);
         multiply_unit(codes[b], u, panel, totals, lane, sums);
       }
-      if (next + pair_step() < p.columns) load_codes(part.rows, next + pair_step(), lane, codes[b]);
-      part.k = next;
+      if (next + pair_step() < p.columns) load_codes(rows, next + pair_step(), lane, codes[b]);
+      k = next;
     }
   }
 
-  const Ending ending = ending_of(first_row, first_output, lane, simd_index, bias, residual, p);
+  Ending ending;
+  find_ending(ending, first_row, first_output, lane, simd_index, bias, residual, p);
   THREADGROUP(float) shared = AS_THREADGROUP(float, staged);
   share_parts(sums, lane, simd_index, shared);
   group_barrier();
@@ -167,11 +162,12 @@ KERNEL(linear_parts_normed, 512)
   THREADGROUP(uint4) panel = staged + simd_index * PART_SLOTS;
   THREADGROUP(float) totals = AS_THREADGROUP(float, panel + UNIT_SLOTS);
 
-  Part part;
+  Rows rows;
   simdgroup_matrix<float, 8, 8> sums[MAX_TILES];
-  begin_part(part, sums, weight, scales, biases, first_output, lane, simd_index, p);
+  begin_rows(rows, sums, weight, scales, biases, first_output, lane, p);
+  uint k = simd_index * PAIR;
   Codes codes;
-  if (part.k < p.columns) load_codes(part.rows, part.k, lane, codes);
+  if (k < p.columns) load_codes(rows, k, lane, codes);
   Panels panels;
   panels.x = x;
   panels.norm_weight = norm_weight;
@@ -181,22 +177,23 @@ KERNEL(linear_parts_normed, 512)
   panels.offset = p.offset;
   panels.squares = 0.0f;
   const uint own_column = lane % 4 * HALF_RUN;
-  load_panel(panels, part.k + own_column);
+  load_panel(panels, k + own_column);
 
-  while (part.k < p.columns) {
-    const uint next = part.k + pair_step();
+  while (k < p.columns) {
+    const uint next = k + pair_step();
     UNROLL for (uint u = 0; u < 2; u++) {
       lanes_barrier();
       store_panel(panels, lane, panel, totals);
       lanes_barrier();
-      load_panel(panels, (u == 0 ? part.k + UNIT : next) + own_column);
+      load_panel(panels, (u == 0 ? k + UNIT : next) + own_column);
       multiply_unit(codes, u, panel, totals, lane, sums);
     }
-    if (next < p.columns) load_codes(part.rows, next, lane, codes);
-    part.k = next;
+    if (next < p.columns) load_codes(rows, next, lane, codes);
+    k = next;
   }
 
-  const Ending ending = ending_of(first_row, first_output, lane, simd_index, bias, residual, p);
+  Ending ending;
+  find_ending(ending, first_row, first_output, lane, simd_index, bias, residual, p);
   THREADGROUP(float) shared = AS_THREADGROUP(float, staged);
   share_parts(sums, lane, simd_index, shared);
   THREADGROUP(float) all_squares = shared + kSimdgroups * kLaneRows * 64;

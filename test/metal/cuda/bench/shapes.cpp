@@ -64,7 +64,7 @@ void BenchParts(Bench& bench, const ProductShape& shape) {
   const auto plan = PlanParts(product.At(0), bench.device);
   for (uint32_t lane_rows = is_plain ? 2 : 3; lane_rows <= (is_plain ? 4 : 6); lane_rows++) {
     for (const uint32_t simdgroups : {8u, 10u, 12u, 13u, 14u, 16u}) {
-      if (simdgroups < 2 * lane_rows || simdgroups > 16) continue;
+      if (simdgroups < 2 * lane_rows) continue;
       const PartShape division{lane_rows, simdgroups};
       const Times times = TimesOf(bench, product.copies(), [&](Dispatcher& dispatcher, size_t i) {
         LinearParts(dispatcher, product.At(i), division);
