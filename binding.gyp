@@ -127,6 +127,7 @@
             'native/metal/apple/kernel_source.cpp',
             'native/metal/apple/objc.cpp',
             'native/metal/apple/pipeline_archive.cpp',
+            'native/metal/apple/residency.cpp',
           ],
           # kernel_text.inc, by scripts/build/kernel-text.mjs
           'include_dirs': ['.cache/generated'],

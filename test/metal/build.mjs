@@ -31,6 +31,8 @@ const flags = [
   '-Werror',
 ];
 const includeFolders = ['metal', 'test/metal/soft_device'];
+/** Where kernel_source.cpp has the text of the kernels from. */
+const generated = '.cache/generated';
 /** Only kernels are written in the dialect; the rest sees the headers of metal/ as plain C++. */
 const kernelFlags = [
   '-DANLLM_KERNELS',
@@ -72,7 +74,7 @@ function withIncludes(file, found = new Set()) {
   found.add(file);
   const text = readFileSync(path.join(root, file), 'utf8');
   for (const [, name = ''] of text.matchAll(/^#include "([^"]+)"/gm)) {
-    const target = [path.dirname(file), ...includeFolders]
+    const target = [path.dirname(file), ...includeFolders, generated]
       .map((folder) => path.normalize(path.relative(root, path.resolve(root, folder, name))))
       .find((candidate) => existsSync(path.join(root, candidate)));
     if (target !== undefined) withIncludes(target, found);
@@ -165,7 +167,7 @@ export async function buildStandIn() {
     const names = ['OBJC', 'METAL', 'GRAPHICS', 'IOKIT'].map(
       (name) => `-DANLLM_${name}_LIBRARY="${library}"`,
     );
-    const command = [...flags, ...names, '-I.cache/generated', '-c'];
+    const command = [...flags, ...names, `-I${generated}`, '-c'];
     const sources = [
       ...listFiles('native/metal/apple', /\.cpp$/),
       ...listFiles('test/metal/objc/check', /\.cpp$/),

@@ -7,6 +7,7 @@
 #include "gpu_cores.h"
 #include "kernel_source.h"
 #include "pipeline_archive.h"
+#include "residency.h"
 
 namespace anllm::metal::apple {
 namespace {
@@ -22,12 +23,13 @@ class MetalDevice : public Device {
       : device_(std::move(device)),
         name_(NameOf(device_.get())),
         cores_(GpuCores(device_.get())),
-        archive_(device_.get(), name_, pipeline_folder) {
+        archive_(device_.get(), name_, pipeline_folder),
+        residency_(device_.get()) {
     Restart();
   }
-  ~MetalDevice() override { EndResidency(); }
 
   void InScope(const std::function<void()>& work) override {
+    residency_.Touch();
     const AutoreleasePool pool;
     work();
   }
@@ -38,31 +40,11 @@ class MetalDevice : public Device {
     libraries_.clear();
     queue_ = Reference(send::NewCommandQueue(device_.get()));
     if (!queue_) throw Error("unavailable", "[metal] " + name_ + " gives no command queue");
-    if (resident_) send::AddResidencySet(queue_.get(), resident_.get());
+    residency_.SetQueue(queue_.get());
   }
 
-  void KeepResident(const std::vector<const Buffer*>& buffers) override {
-    EndResidency();
-    const Selector selector{send::NewResidencySet.selector()};
-    if (!send::RespondsToSelector(device_.get(), selector)) return;  // macOS 14
-    const AutoreleasePool pool;
-    const Reference descriptor(send::New(TheRuntime().get_class("MTLResidencySetDescriptor")));
-    Id error = nullptr;
-    resident_ = Reference(send::NewResidencySet(device_.get(), descriptor.get(), {&error}));
-    if (!resident_) return;
-    for (const Buffer* buffer : buffers)
-      send::AddAllocation(resident_.get(), static_cast<const MetalBuffer*>(buffer)->get());
-    send::Commit(resident_.get());
-    send::RequestResidency(resident_.get());
-    send::AddResidencySet(queue_.get(), resident_.get());
-  }
-
-  void EndResidency() override {
-    if (!resident_) return;
-    send::RemoveResidencySet(queue_.get(), resident_.get());
-    send::EndResidency(resident_.get());
-    resident_ = Reference();
-  }
+  void KeepResident(const std::vector<const Buffer*>& buffers) override { residency_.Keep(buffers); }
+  void EndResidency() override { residency_.End(); }
 
   void SavePipelines() override { archive_.Save(); }
 
@@ -142,8 +124,7 @@ class MetalDevice : public Device {
   const uint32_t cores_;
   PipelineArchive archive_;
   Reference queue_;
-  /** Null: nothing is kept, or the system cannot. */
-  Reference resident_;
+  Residency residency_;
   std::map<std::string, Reference> libraries_;
 };
 

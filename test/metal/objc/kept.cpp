@@ -1,5 +1,6 @@
 /** What Metal keeps: compiled pipelines in archives on disk, and memory that is resident. */
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <fstream>
 
@@ -70,10 +71,13 @@ void AddAllocation(Object* self, Selector, Buffer* buffer) {
   set->is_committed = false;
 }
 
+std::atomic<int> residency_requests{0};
+
 void RequestResidency(Object* self, Selector) {
   auto* set = static_cast<ResidencySet*>(self);
   if (!set->is_committed) Wrong("requestResidency before commit");
   set->is_requested = true;
+  residency_requests++;
 }
 
 void EndResidency(Object* self, Selector) {
@@ -182,6 +186,10 @@ std::map<std::string, Class> KeptClasses() {
 
 }  // namespace anllm::stand_in
 
+/** For the tests: how often sets were asked for. */
+extern "C" __attribute__((visibility("default"))) int anllm_residency_requests() {
+  return anllm::stand_in::residency_requests;
+}
 /** For the tests: pipelines that no archive had. */
 extern "C" __attribute__((visibility("default"))) int anllm_compiled_pipelines() {
   return anllm::stand_in::Device::compiled;

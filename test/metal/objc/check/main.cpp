@@ -5,12 +5,14 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <thread>
 
 #include "../../../../native/error.h"
 #include "../../../../native/metal/apple/selectors.h"
@@ -143,6 +145,14 @@ void CheckResidency(Device& device) {
     device.KeepResident({buffer.get()});
     device.Restart();
     CheckRun(device, system);
+    if (std::strcmp(system, "macOS 15") == 0) {
+      const auto requests = Exported<int (*)()>("anllm_residency_requests");
+      const int before = requests();
+      for (int i = 0; i < 200 && requests() < before + 2; i++) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      }
+      Report(requests() >= before + 2, "memory is asked for again while nothing runs");
+    }
     device.EndResidency();
   }
   unsetenv("ANLLM_STAND_IN_MACOS_14");
