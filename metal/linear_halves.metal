@@ -29,17 +29,8 @@ KERNEL(linear_halves, 256)
   THREADGROUP(float) totals = AS_THREADGROUP(float, staged + 2 * kSimdgroups * UNIT_SLOTS);
 
   Rows rows;
-  rows.words = AS_DEVICE(const uint2, weight);
-  rows.scales = scales;
-  rows.biases = biases;
-  rows.columns = p.columns;
   simdgroup_matrix<float, 8, 8> sums[MAX_TILES];
-  UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t++) {
-    const uint row = tile_row(first_output, t, lane, p);
-    rows.first_word[t] = row * (p.columns / HALF_RUN);
-    rows.first_group[t] = row * (p.columns / kGroupSize);
-    simdgroup_fill(sums[t], 0.0f);
-  }
+  begin_rows(rows, sums, weight, scales, biases, first_output, lane, p);
   Codes next;
   load_codes(rows, part * 2 * UNIT, lane, next);
 

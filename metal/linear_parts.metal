@@ -21,22 +21,6 @@ inline uint pair_step() {
   return kSimdgroups * PAIR;
 }
 
-/** The lane's rows of the weight, and empty sums. */
-inline void begin_rows(thread Rows& rows, thread simdgroup_matrix<float, 8, 8> (&sums)[MAX_TILES],
-                       DEVICE(const uchar) weight, DEVICE(const uchar) scales, DEVICE(const uchar) biases,
-                       uint first_output, uint lane, constant LinearParams& p) {
-  rows.words = AS_DEVICE(const uint2, weight);
-  rows.scales = scales;
-  rows.biases = biases;
-  rows.columns = p.columns;
-  UNROLL_BY_CONSTANT for (uint t = 0; t < kLaneRows; t++) {
-    const uint row = tile_row(first_output, t, lane, p);
-    rows.first_word[t] = row * (p.columns / HALF_RUN);
-    rows.first_group[t] = row * (p.columns / kGroupSize);
-    simdgroup_fill(sums[t], 0.0f);
-  }
-}
-
 /** The lane's 16 numbers of a row of x in each of two units. */
 struct PairX {
   uint4 halves[4];
