@@ -1,4 +1,5 @@
 /** The code in an answer that may still grow. */
+import { indentOf, isBlank } from '../chat/items';
 
 const FENCE = /^[ \t]*(`{3,}|~{3,})[^\n`]*\n/m;
 
@@ -43,9 +44,7 @@ export function indentLike(code: string, old: string): string {
   const own = indentOf(firstLine(lines));
   if (own === wanted || !wanted.startsWith(own)) return code;
   const missing = wanted.slice(own.length);
-  return lines.map((line) => (line.trim() === '' ? line : missing + line)).join('\n');
+  return lines.map((line) => (isBlank(line) ? line : missing + line)).join('\n');
 }
 
-const firstLine = (lines: readonly string[]): string =>
-  lines.find((line) => line.trim() !== '') ?? '';
-const indentOf = (line: string): string => /^[ \t]*/.exec(line)?.[0] ?? '';
+const firstLine = (lines: readonly string[]): string => lines.find((line) => !isBlank(line)) ?? '';
